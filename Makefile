@@ -1,0 +1,37 @@
+# make train   learn something and see it        make test    lint, types and tests
+# Both set everything up on a bare checkout, and need the network only the first time.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: train test test-learning lint format bench clean
+
+train: $(READY)
+	$(BIN)/onlooker train ppo --env HalfCheetah-v5 --dynamics low-gravity --steps 1e6
+
+test: lint
+	$(BIN)/python -m pytest -n 2 -m "not learning"
+
+test-learning: $(READY)
+	$(BIN)/python -m pytest -m learning
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)
+	$(BIN)/python benchmarks/speed.py
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "onlooker needs Python 3.11 or newer; name one: make PYTHON=python3.12"; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch $(READY)
+
+clean:
+	rm -rf .venv build dist src/*.egg-info

@@ -1,0 +1,69 @@
+"""The command line. It imports what a command needs only when the command runs, so that help comes at once."""
+
+import os
+import sys
+
+HELP = """\
+onlooker: teach a simulated robot to move by watching another one.
+
+usage: onlooker COMMAND [options]      (onlooker COMMAND --help tells more)
+
+commands
+  train METHOD    learn in a world with its own physics; `train --resume RUN` goes on with a run
+  evaluate RUN    returns of whole deterministic episodes, also under other physics
+  video RUN       film a trained policy
+  demos           list, show, record, import, export and check demonstrations
+
+methods
+  ppo             PPO on the true reward: makes experts, and is the oracle that imitators are measured against
+
+first steps
+  onlooker train ppo --env Hopper-v5 --dynamics low-gravity --steps 1e6 --out runs/hopper
+  onlooker evaluate runs/hopper --dynamics high-friction
+  onlooker video runs/hopper
+
+physics
+  --dynamics none | low-gravity | high-density | high-friction | high-damping
+  --gravity 0.4   single factors replace the preset's: gravity, density, friction, damping, armature, stiffness,
+                  gear; or by name: --density torso=2,foot=0.5; and --wind 5,0,0
+
+The docs folder has a page for each method, the run folder and the demonstration format.
+"""
+
+COMMANDS = ("train", "evaluate", "video", "demos")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    argv = sys.argv[1:] if argv is None else argv
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        print(HELP, end="")
+        return 0
+    if argv[0] == "--version":
+        from onlooker import __version__
+
+        print(__version__)
+        return 0
+    # Small matrices are faster on one thread, and give the same numbers whatever the machine's cores.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    from onlooker.errors import UserError, nearest
+
+    try:
+        if argv[0] not in COMMANDS:
+            raise UserError(f"unknown command {argv[0]!r}{nearest(argv[0], COMMANDS)}")
+        import importlib
+
+        return importlib.import_module(f"onlooker.commands.{argv[0]}").run(argv[1:])
+    except UserError as failure:
+        print(f"onlooker: {failure}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 0
+    except KeyboardInterrupt:
+        print("onlooker: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""Policy x pool -> rollout: the only seam between numpy and JAX, with `evaluate`.
+
+Acting is numpy: for a handful of environments a call through jit costs many times what this small network does.
+"""
+
+from collections import deque
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlooker.envs.pool import Pool
+from onlooker.errors import UserError
+from onlooker.networks import Actor, PolicyOptions
+from onlooker.normalize import CLIP, EPS
+from onlooker.types import Episodes, Rollout, Steps
+
+WINDOW = 100_000  # `return` is the mean over the episodes that ended within this many steps
+
+
+class HostPolicy:
+    """An `Actor` in numpy, for a pool with these action bounds."""
+
+    def __init__(self, actor: Actor, options: PolicyOptions, low: np.ndarray, high: np.ndarray) -> None:
+        self._layers = [(np.asarray(layer["w"]), np.asarray(layer["b"])) for layer in actor.net]
+        self._mean = np.asarray(actor.stats.mean)
+        self._scale = 1 / np.sqrt(np.asarray(actor.stats.var) + np.float32(EPS))
+        self._std = np.exp(np.clip(np.asarray(actor.log_std), options.log_std_min, options.log_std_max))
+        self._squash, self._low, self._high = options.squash, low.reshape(-1), high.reshape(-1)
+        if self._squash and not (np.isfinite(self._low).all() and np.isfinite(self._high).all()):
+            raise UserError("the action space has no finite bounds to squash actions into; use --no-policy.squash")
+        self._centre, self._reach = (self._high + self._low) / 2, (self._high - self._low) / 2
+
+    def draw(self, obs: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
+        """Gaussian draws [N, A] at raw observations [N, D], from standard normal noise; the mean without noise."""
+        x = np.clip((obs - self._mean) * self._scale, -CLIP, CLIP)
+        for weight, bias in self._layers[:-1]:
+            x = np.tanh(x @ weight + bias)
+        weight, bias = self._layers[-1]
+        mean = x @ weight + bias
+        return mean if noise is None else mean + self._std * noise
+
+    def action(self, draw: np.ndarray) -> np.ndarray:
+        """What the environment is given for a draw."""
+        if self._squash:
+            return self._centre + self._reach * np.tanh(draw)
+        return np.clip(draw, self._low, self._high)
+
+
+class Ended(NamedTuple):
+    """An episode that ended, for reporting."""
+
+    step: int  # of the whole run, at the end of its rollout
+    ret: float
+    length: int
+
+
+class Collector:
+    """Collects rollouts of `length` steps from every environment of a pool, and whole episodes across them."""
+
+    def __init__(self, pool: Pool, length: int, seed: int) -> None:
+        self.pool, self.length, self.seed = pool, length, seed
+        count, horizon = pool.num_envs, pool.max_episode_steps
+        self._obs = np.zeros((count, horizon, pool.obs_size), np.float32)  # of the unfinished episodes
+        self._action = np.zeros((count, horizon, pool.action_size), np.float32)
+        self._so_far = np.zeros(count, np.int64)
+        self._return = np.zeros(count)
+        self.recent: deque[Ended] = deque()
+        self.steps = 0
+
+    def collect(self, policy: HostPolicy, iteration: int) -> Rollout:
+        """The next rollout. Its noise comes from the seed and the iteration alone."""
+        pool, (length, count) = self.pool, (self.length, self.pool.num_envs)
+        noise_rng = np.random.Generator(np.random.SFC64([self.seed, iteration]))
+        noise = noise_rng.standard_normal((length, count, pool.action_size), np.float32)
+        steps = Steps(
+            obs=np.empty((length, count, pool.obs_size), np.float32),
+            action=np.empty((length, count, pool.action_size), np.float32),
+            next_obs=np.empty((length, count, pool.obs_size), np.float32),
+            env_reward=np.empty((length, count), np.float32),
+            terminated=np.empty((length, count), bool),
+            truncated=np.empty((length, count), bool),
+        )
+        reward = np.empty((length, count))
+        for t in range(length):
+            steps.obs[t] = pool.obs
+            draw = policy.draw(steps.obs[t], noise[t])
+            steps.action[t] = draw
+            steps.next_obs[t], reward[t], steps.terminated[t], steps.truncated[t] = pool.step(policy.action(draw))
+        steps.env_reward[:] = reward
+        self.steps += length * count
+        if not np.isfinite(steps.action).all():
+            raise UserError(f"the policy's actions are NaN or infinite in iteration {iteration}: learning diverged")
+        if not (np.isfinite(steps.next_obs).all() and np.isfinite(reward).all()):
+            raise UserError(f"the environment returned NaN or infinite numbers in iteration {iteration}")
+        return Rollout(steps, self._cut_episodes(steps, reward))
+
+    def _cut_episodes(self, steps: Steps, reward: np.ndarray) -> Episodes:
+        """Join what was unfinished with the rollout and cut at the ends; keep the rest for the next time."""
+        pool, count, horizon = self.pool, self.pool.num_envs, self.pool.max_episode_steps
+        # No rollout can finish more than this: what was unfinished, and itself.
+        capacity, most = count * (horizon - 1 + self.length), count * self.length
+        episodes = Episodes(
+            obs=np.zeros((capacity, pool.obs_size), np.float32),
+            action=np.zeros((capacity, pool.action_size), np.float32),
+            owner=np.full(capacity, most, np.int32),
+            start=np.zeros(most, np.int32),
+            length=np.zeros(most, np.int32),
+        )
+        row, number = 0, 0
+        for env in range(count):
+            begin = 0
+            for end in np.flatnonzero(steps.ended[:, env]) + 1:
+                early, late = self._so_far[env], end - begin
+                for whole, unfinished, new in (
+                    (episodes.obs, self._obs, steps.obs),
+                    (episodes.action, self._action, steps.action),
+                ):
+                    whole[row : row + early] = unfinished[env, :early]
+                    whole[row + early : row + early + late] = new[begin:end, env]
+                episodes.start[number], episodes.length[number] = row, early + late
+                episodes.owner[row : row + early + late] = number
+                self._report(self._return[env] + reward[begin:end, env].sum(), int(early + late))
+                row, number, begin = row + early + late, number + 1, end
+                self._so_far[env], self._return[env] = 0, 0.0
+            rest = slice(self._so_far[env], self._so_far[env] + self.length - begin)
+            self._obs[env, rest], self._action[env, rest] = steps.obs[begin:, env], steps.action[begin:, env]
+            self._so_far[env] = rest.stop
+            self._return[env] += reward[begin:, env].sum()
+        return episodes
+
+    def _report(self, ret: float, length: int) -> None:
+        self.recent.append(Ended(self.steps, float(ret), length))
+
+    def summary(self) -> dict[str, float]:
+        """Mean true return and length of the episodes that ended in the last 100,000 steps; NaN before the first."""
+        while self.recent and self.recent[0].step <= self.steps - WINDOW:
+            self.recent.popleft()
+        if not self.recent:
+            return {"return": np.nan, "episode_length": np.nan, "episodes": 0}
+        _, returns, lengths = np.array(self.recent).T
+        return {"return": returns.mean(), "episode_length": lengths.mean(), "episodes": len(returns)}
+
+    def save(self) -> dict[str, Any]:
+        """All that `load` needs to go on exactly from here."""
+        longest = max(1, int(self._so_far.max()))
+        return {
+            "pool": self.pool.save(),
+            "obs": self._obs[:, :longest].copy(),
+            "action": self._action[:, :longest].copy(),
+            "so_far": self._so_far.copy(),
+            "return": self._return.copy(),
+            "recent": np.array(self.recent, float).reshape(-1, 3),
+            "steps": np.array(self.steps),
+        }
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Go on from what `save` gave."""
+        self.pool.load(saved["pool"])
+        longest = saved["obs"].shape[1]
+        self._obs[:, :longest], self._action[:, :longest] = saved["obs"], saved["action"]
+        self._so_far, self._return = saved["so_far"].copy(), saved["return"].copy()
+        self.recent = deque(Ended(int(step), ret, int(length)) for step, ret, length in saved["recent"])
+        self.steps = int(saved["steps"])

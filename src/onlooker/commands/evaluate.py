@@ -1,0 +1,59 @@
+"""onlooker evaluate: how good a policy is, at home or elsewhere."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from onlooker.commands.parse import parse
+from onlooker.config import Factors
+from onlooker.errors import UserError
+from onlooker.policies import Policy
+from onlooker.policies import load as load_policy
+
+
+@dataclass(frozen=True)
+class Evaluate(Factors):
+    """Returns of whole deterministic episodes from fixed seeds, in the policy's own world or under other physics."""
+
+    run: Annotated[Path | None, tyro.conf.Positional] = None
+    """A run folder, or a policy file."""
+    episodes: int = 10
+    """How many episodes."""
+    dynamics: str | None = None
+    """Other physics than the policy's own: none, low-gravity, high-density, high-friction, high-damping."""
+    json: bool = False
+    """Print one JSON object: return_mean, return_std, length_mean, episodes."""
+
+
+def run(argv: list[str]) -> int:
+    """Evaluate and print."""
+    from onlooker.evaluate import by_policy, evaluate, summarize
+
+    args = parse(Evaluate, argv, "onlooker evaluate", Evaluate.__doc__ or "")
+    policy = find_policy(args.run)
+    world = policy.world.under(args.dynamics, args)
+    result = summarize(evaluate(world, lambda pool: by_policy(policy.actor, policy.options, pool), args.episodes))
+    if args.json:
+        print(json.dumps(result))
+    else:
+        changes = ", ".join(f"{name} {value}" for name, value in world.resolve().changes.items()) or "as shipped"
+        print(
+            f"{world.env} ({changes}): return {result['return_mean']:.1f} +- {result['return_std']:.1f}, "
+            f"length {result['length_mean']:.0f}, {result['episodes']} episodes"
+        )
+    return 0
+
+
+def find_policy(run: Path | None) -> Policy:
+    """The policy of a run folder, or of a policy file."""
+    if run is None:
+        raise UserError("name a run folder or a policy file")
+    if not run.exists():
+        raise UserError(f"there is no run {run}")
+    path = run / "policy.npz" if run.is_dir() else run
+    if run.is_dir() and not path.exists():
+        raise UserError(f"{run} holds no finished policy yet; go on with `onlooker train --resume {run}`")
+    return load_policy(path)

@@ -1,0 +1,128 @@
+"""onlooker train: learn, or go on learning."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Generic, TypeVar
+
+import tyro
+
+from onlooker.commands.parse import parse
+from onlooker.commands.progress import Progress
+from onlooker.config import Budget, Config, World, method_options
+from onlooker.envs import make_env
+from onlooker.errors import UserError
+from onlooker.methods import METHODS
+from onlooker.runs import RunFolder
+
+
+@dataclass(frozen=True)
+class Running:
+    """How it runs; none of this changes a number."""
+
+    threads: int | None = None
+    """Threads for the physics; all cores by default."""
+    checkpoint_seconds: float = 30.0
+    """Save this often."""
+
+
+@dataclass(frozen=True)
+class Resume(Running):
+    """Go on with a run from its last checkpoint, exactly as if it had never stopped."""
+
+    resume: Path = field(default=Path())
+    """The run folder."""
+
+
+Options = TypeVar("Options")
+
+
+@dataclass(frozen=True)
+class Train(Generic[Options]):
+    """The command line of a method: its own options and those that all methods share."""
+
+    options: Annotated[Options, tyro.conf.arg(name="")]
+    world: Annotated[World, tyro.conf.arg(name="")] = field(default_factory=World)
+    budget: Annotated[Budget, tyro.conf.arg(name="")] = field(default_factory=Budget)
+    running: Annotated[Running, tyro.conf.arg(name="")] = field(default_factory=Running)
+    out: Path | None = None
+    """The run folder to make; runs/METHOD-ENV-DYNAMICS-sSEED by default."""
+
+
+def run(argv: list[str]) -> int:
+    """Train and show how it goes."""
+    if any(word == "--resume" or word.startswith("--resume=") for word in argv):
+        if not argv[0].startswith("-"):
+            raise UserError("--resume takes a run as it was begun: leave out the method and its options")
+        args = parse(Resume, argv, "onlooker train", Resume.__doc__ or "")
+        folder = RunFolder.open(args.resume)
+        if folder.finished:
+            print(f"{folder.path} is complete: there is nothing left to do")
+            return 0
+        return _train(folder, args)
+    if not argv or argv[0].startswith("-"):
+        print(_overview())
+        return 0 if argv and argv[0] in ("-h", "--help") else _refuse(argv)
+    options = method_options(argv[0])
+    args = parse(Train[options], argv[1:], f"onlooker train {argv[0]}", options.__doc__ or "")
+    config = Config(argv[0], args.options, args.world, args.budget)
+    check_world(config)
+    return _train(RunFolder.create(args.out or default_folder(config), config), args.running)
+
+
+def check_world(config: Config) -> None:
+    """Make the environment once, so that a world that can't be made leaves no run folder behind."""
+    world = config.world
+    make_env(world.env, world.env_kwargs, world.resolve(), world.max_episode_steps).close()
+
+
+def default_folder(config: Config) -> Path:
+    """runs/METHOD-ENV-DYNAMICS-sSEED, with a number behind it while that is taken."""
+    changes = [config.world.dynamics, *(f"{name}-{value}" for name, value in config.world.given().items())]
+    stem = "-".join([config.method, config.world.env.replace(":", "."), *changes, f"s{config.budget.seed}"])
+    stem = "".join(letter if letter.isalnum() or letter in "-._" else "_" for letter in stem)
+    path, number = Path("runs") / stem, 2
+    while path.exists():
+        path, number = Path("runs") / f"{stem}-{number}", number + 1
+    return path
+
+
+def _train(folder: RunFolder, running: Running) -> int:
+    from onlooker.report.curve import draw_curve
+    from onlooker.train import Interrupted, train
+
+    with Progress(folder.config, folder.path) as progress:
+        try:
+            result = train(folder, running.threads, running.checkpoint_seconds, progress.show)
+        except Interrupted:
+            print(f"\nstopped and saved; go on with: onlooker train --resume {folder.path}", file=sys.stderr)
+            return 130
+        except UserError as failure:
+            if folder.has_checkpoint:
+                raise UserError(
+                    f"{failure}; kept up to its last checkpoint: onlooker train --resume {folder.path}"
+                ) from failure
+            raise
+    draw_curve(folder.path)
+    print(f"return {result['return']:.1f} over the last {result['episodes']} training episodes")
+    spread = f"{result['eval_return_mean']:.1f} +- {result['eval_return_std']:.1f}"
+    print(f"eval_return {spread} over {result['eval_episodes']} deterministic episodes")
+    print(f"curve, metrics and policy are in {folder.path}; film it with: onlooker video {folder.path}")
+    return 0
+
+
+def _overview() -> str:
+    lines = [f"  {name:10} {(options.__doc__ or '').splitlines()[0]}" for name, options in METHODS.items()]
+    return "\n".join(
+        [
+            "usage: onlooker train METHOD [options]     learn (onlooker train METHOD --help lists the options)",
+            "       onlooker train --resume RUN         go on with a run",
+            "",
+            "methods",
+            *lines,
+        ]
+    )
+
+
+def _refuse(argv: list[str]) -> int:
+    raise UserError(f"onlooker train needs a method first (one of: {', '.join(METHODS)}), or --resume RUN")

@@ -1,0 +1,281 @@
+"""What a run is: a method in a world, with a budget. Frozen dataclasses; the command line is made from them."""
+
+import dataclasses
+import json
+import math
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from onlooker import __version__
+from onlooker.envs.dynamics import Dynamics, Factor, parse_factor, resolve
+from onlooker.errors import UserError, nearest
+from onlooker.methods import METHODS, Problem
+
+FORMAT = 1  # of the run folder
+
+
+def _spelled(parse: Any, show: Any, metavar: str) -> Any:
+    """How a type of ours is written on the command line: one word."""
+    return tyro.constructors.PrimitiveConstructorSpec(
+        nargs=1,
+        metavar=metavar,
+        instance_from_str=lambda words: parse(words[0]),
+        is_instance=lambda value: value is not None,
+        str_from_instance=lambda value: [show(value)],
+    )
+
+
+def parse_count(text: str) -> int:
+    """`5000000`, `5e6` or `5_000_000`; no fractions, nothing that is not finite."""
+    try:
+        number = float(text)
+        if number != int(number):
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text!r} is no whole number; write 1000000 or 1e6") from None
+    return int(number)
+
+
+def parse_kwargs(text: str) -> dict[str, Any]:
+    """`{"frame_skip": 4}` as JSON, or `frame_skip=4,reset_noise_scale=0` (values as JSON, else as text)."""
+    if text.lstrip().startswith("{"):
+        return json.loads(text)
+    pairs = (part.partition("=") for part in text.split(",") if part.strip())
+    return {key.strip(): _json_or_text(value) for key, _, value in pairs}
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return {"True": True, "False": False}.get(text, text)
+
+
+def parse_wind(text: str) -> tuple[float, ...]:
+    """`5` (along x) or `5,0,0`."""
+    speeds = tuple(float(word) for word in text.split(","))
+    return speeds if len(speeds) != 1 else (*speeds, 0.0, 0.0)
+
+
+Count = Annotated[int, _spelled(parse_count, str, "N")]
+FactorOption = Annotated[Factor | None, _spelled(parse_factor, str, "X | NAME=X,...")]
+
+
+@dataclass(frozen=True)
+class Factors:
+    """Single changes of the physics; each replaces the preset's."""
+
+    gravity: FactorOption = None
+    """Factor on gravity."""
+    density: FactorOption = None
+    """Factor on mass and inertia of the robot, or per body: torso=2,foot=0.5."""
+    friction: FactorOption = None
+    """Factor on the friction of the robot's geoms (not the floor's), or per body."""
+    damping: FactorOption = None
+    """Factor on joint damping, or per joint."""
+    armature: FactorOption = None
+    """Factor on joint armature, or per joint."""
+    stiffness: FactorOption = None
+    """Factor on joint springs, or per joint."""
+    gear: FactorOption = None
+    """Factor on the actuators' strength, or per driven joint."""
+    wind: Annotated[tuple[float, ...] | None, _spelled(parse_wind, str, "X | X,Y,Z")] = None
+    """Wind in m/s."""
+
+    def given(self) -> dict[str, Any]:
+        """The changes that were asked for."""
+        factors = {name: getattr(self, name) for name in Factors.__dataclass_fields__}
+        return {name: value for name, value in factors.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class World(Factors):
+    """Where the learner lives."""
+
+    env: str = "HalfCheetah-v5"
+    """A Gymnasium id, or `module:factory` for an environment of your own. Box spaces only."""
+    env_kwargs: Annotated[dict[str, Any], _spelled(parse_kwargs, json.dumps, "JSON | KEY=VALUE,...")] = field(
+        default_factory=dict
+    )
+    """Keywords for the environment, for example include_cfrc_ext_in_observation=false or xml_file=my.xml."""
+    max_episode_steps: Count | None = None
+    """Cut episodes after this many steps; needed where the environment has no time limit."""
+    dynamics: str = "none"
+    """none, low-gravity, high-density, high-friction or high-damping. Single factors replace the preset's."""
+
+    def resolve(self) -> Dynamics:
+        """The preset with the explicit factors in place of its own."""
+        return resolve(self.dynamics, **self.given())
+
+    def check(self) -> None:
+        """Refuse what can't work, before anything starts."""
+        self.resolve()
+        if self.max_episode_steps is not None and self.max_episode_steps < 1:
+            raise UserError(f"--max-episode-steps must be at least 1, not {self.max_episode_steps}")
+
+    def under(self, dynamics: str | None, factors: Factors) -> "World":
+        """The same robot elsewhere: another preset clears the old factors, single factors come on top."""
+        kept = self.given() if dynamics is None else {}
+        cleared = dict.fromkeys(Factors.__dataclass_fields__)
+        changed = replace(self, **(cleared | kept | factors.given()), dynamics=dynamics or self.dynamics)
+        changed.check()
+        return changed
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is tried."""
+
+    steps: Count = 5_000_000
+    """Control steps of all environments together. Runs end on a whole iteration."""
+    seed: int = 0
+    """Same seed, same machine: same numbers."""
+    num_envs: int = 16
+    """Environments in parallel."""
+    steps_per_iteration: Count = 2048
+    """Steps between two updates, of all environments together."""
+
+    @property
+    def iterations(self) -> int:
+        """Rollouts and updates in the whole run."""
+        return math.ceil(self.steps / self.steps_per_iteration)
+
+    def check(self) -> None:
+        """Refuse what can't work, before anything starts."""
+        for name in ("steps", "num_envs", "steps_per_iteration"):
+            if getattr(self, name) < 1:
+                raise UserError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}")
+        if not 0 <= self.seed < 2**32:
+            raise UserError(f"--seed must be from 0 to {2**32 - 1}, not {self.seed}")
+        if self.steps_per_iteration % self.num_envs:
+            raise UserError(
+                f"--num-envs must divide --steps-per-iteration ({self.steps_per_iteration}), and {self.num_envs} "
+                f"does not (near: {_nearest_divisor(self.steps_per_iteration, self.num_envs)})"
+            )
+
+
+@dataclass(frozen=True)
+class Config:
+    """One run."""
+
+    method: str
+    options: Any
+    world: World = field(default_factory=World)
+    budget: Budget = field(default_factory=Budget)
+
+    def __post_init__(self) -> None:
+        self.world.check()
+        self.budget.check()
+        check_numbers(self.options)
+        rows, minibatches = self.budget.steps_per_iteration, self.options.ppo.minibatches
+        if rows % minibatches:
+            raise UserError(
+                f"--ppo.minibatches must divide --steps-per-iteration ({rows}), and {minibatches} does not "
+                f"(near: {_nearest_divisor(rows, minibatches)})"
+            )
+
+    def problem(self, obs_size: int, action_size: int) -> Problem:
+        """The sizes that the method is built for."""
+        return Problem(obs_size, action_size, self.budget.num_envs, self.budget.iterations)
+
+    def to_json(self) -> dict[str, Any]:
+        """For `config.json`; `from_json` reads it back."""
+        return {"format": FORMAT, "version": __version__, **dataclasses.asdict(self)}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "Config":
+        """Read what `to_json` wrote."""
+        options = fill(method_options(data["method"]), data["options"], "options")
+        return Config(
+            data["method"], options, fill(World, data["world"], "world"), fill(Budget, data["budget"], "budget")
+        )
+
+
+def make(method: str, **settings: Any) -> Config:
+    """A run from plain values by their command-line names: make("ppo", env="Hopper-v5", ppo={"epochs": 10})."""
+    parts: dict[str, type] = {"world": World, "budget": Budget, "options": method_options(method)}
+    owner = {name: part for part, cls in parts.items() for name in cls.__dataclass_fields__}
+    given: dict[str, dict[str, Any]] = {part: {} for part in parts}
+    for name, value in settings.items():
+        if name not in owner:
+            raise UserError(f"unknown option {name!r} for {method}{nearest(name, owner)}")
+        given[owner[name]][name] = value
+    return Config(method, **{part: fill(cls, given[part], part) for part, cls in parts.items()})
+
+
+def method_options(method: str) -> type:
+    """The option class of a method."""
+    if method not in METHODS:
+        raise UserError(f"unknown method {method!r}{nearest(method, METHODS)}")
+    return METHODS[method]
+
+
+def fill(cls: type, values: Mapping[str, Any], where: str) -> Any:
+    """A dataclass from plain (JSON or TOML) values, each checked against its field's type."""
+    known = typing.get_type_hints(cls)
+    filled = {}
+    for name, value in values.items():
+        if name not in known:
+            raise UserError(f"{where}: unknown option {name!r}{nearest(name, known)}")
+        filled[name] = _fit(known[name], value, f"{where}.{name}")
+    return cls(**filled)
+
+
+def _fit(kind: Any, value: Any, where: str) -> Any:
+    """The value as `kind`, or a UserError that says what was expected."""
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        return value if isinstance(value, kind) else fill(kind, value, where)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Literal:
+        if value not in arguments:
+            raise UserError(f"{where}: {value!r} is not allowed{nearest(str(value), map(str, arguments))}")
+        return value
+    if origin is tuple and isinstance(value, list | tuple):
+        return tuple(_fit(arguments[0], item, where) for item in value)
+    if origin in (typing.Union, types.UnionType):
+        if value is None and type(None) in arguments:
+            return None
+        for option in arguments:
+            try:
+                return _fit(option, value, where)
+            except UserError:
+                continue
+    elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    elif kind is int and isinstance(value, int | float) and not isinstance(value, bool) and value == int(value):
+        return int(value)
+    elif isinstance(kind, type) and kind not in (float, int) and isinstance(value, kind):
+        return value
+    elif origin in (dict, Mapping) and isinstance(value, Mapping):
+        return dict(value)
+    elif kind is Any:
+        return value
+    raise UserError(f"{where}: {value!r} is no {getattr(kind, '__name__', str(kind))}")
+
+
+def check_numbers(options: Any, where: str = "") -> None:
+    """No number of a method's options is NaN, infinite, or zero or negative where that has no meaning."""
+    may_be_negative = {"log_std_init", "log_std_min", "log_std_max"}
+    may_be_zero = {"entropy_bonus", "value_clip", "trace", "value_coefficient"}
+    for name, value in vars(options).items():
+        flag = f"--{where}{name}".replace("_", "-")
+        if dataclasses.is_dataclass(value):
+            check_numbers(value, f"{name}.")
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, bool) or not isinstance(number, int | float) or name in may_be_negative:
+                continue
+            if not math.isfinite(number) or number < 0 or (number == 0 and name not in may_be_zero):
+                raise UserError(
+                    f"{flag} must be a {'' if name in may_be_zero else 'positive, '}finite number, not {number}"
+                )
+            if name in ("discount", "trace") and number > 1:
+                raise UserError(f"{flag} must be at most 1, not {number}")
+
+
+def _nearest_divisor(number: int, wanted: int) -> int:
+    return min((d for d in range(1, number + 1) if number % d == 0), key=lambda d: abs(d - wanted))

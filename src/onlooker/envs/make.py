@@ -1,0 +1,141 @@
+"""From a name (or a factory) and dynamics to one environment or a pool of them."""
+
+import importlib
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium as gym
+import mujoco
+
+from onlooker.envs.dynamics import Dynamics
+from onlooker.envs.pool import GymPool, MujocoPool, Pool
+from onlooker.envs.tasks import TASKS
+from onlooker.errors import UserError, nearest
+
+EnvSource = str | Callable[..., gym.Env]
+"""A Gymnasium id, a `module:factory` path, or the factory itself."""
+
+
+def _hear_mujoco(message: str) -> None:
+    """Pass MuJoCo's warnings on to Python's, but for one about HalfCheetah's XML that a user can do nothing about."""
+    if "settotalmass" not in message:
+        warnings.warn(f"MuJoCo: {message}", stacklevel=2)
+
+
+mujoco.set_mju_user_warning(_hear_mujoco)  # without it, MuJoCo writes a log file into the working folder
+
+
+def make_env(
+    source: EnvSource,
+    kwargs: Mapping[str, Any] | None = None,
+    dynamics: Dynamics | None = None,
+    max_episode_steps: int | None = None,
+    render_mode: str | None = None,
+) -> gym.Env:
+    """One Gymnasium environment in the changed world."""
+    kwargs = dict(kwargs or {})
+    if render_mode is not None:
+        kwargs["render_mode"] = render_mode
+    env = _call_factory(source, kwargs) if callable(source) or ":" in source else _make_registered(source, kwargs)
+    if dynamics is not None and dynamics.changes:
+        model = getattr(env.unwrapped, "model", None)
+        if not isinstance(model, mujoco.MjModel):
+            raise UserError(
+                f"{_name(source)} has no MuJoCo model, so its {', '.join(dynamics.changes)} can't be changed"
+            )
+        dynamics.apply(model)
+    _check_spaces(source, env)
+    limit = max_episode_steps or time_limit(env)
+    if limit is None:
+        raise UserError(f"{_name(source)} has no time limit; give one with --max-episode-steps, for example 1000")
+    if limit < 1:
+        raise UserError(f"--max-episode-steps must be at least 1, not {limit}")
+    return gym.wrappers.TimeLimit(env, limit) if time_limit(env) != limit else env
+
+
+def make_pool(
+    source: EnvSource,
+    num_envs: int,
+    seed: int,
+    kwargs: Mapping[str, Any] | None = None,
+    dynamics: Dynamics | None = None,
+    max_episode_steps: int | None = None,
+    threads: int | None = None,
+) -> Pool:
+    """N environments in the changed world: in threads for the four robots, on Gymnasium for everything else."""
+
+    def make() -> gym.Env:
+        return make_env(source, kwargs, dynamics, max_episode_steps)
+
+    env = make()
+    limit = time_limit(env)
+    assert limit is not None
+    # Only an environment made by its id is known to have no wrapper that changes what it computes.
+    task = TASKS.get(type(env.unwrapped)) if isinstance(source, str) and ":" not in source else None
+    if task is None:
+        env.close()
+        return GymPool(make, num_envs, seed, limit)
+    assert isinstance(env.action_space, gym.spaces.Box)
+    threads = threads or len(
+        os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    )
+    return MujocoPool(task(env.unwrapped), num_envs, seed, limit, env.action_space, threads)
+
+
+def time_limit(env: gym.Env) -> int | None:
+    """After how many steps the outermost time limit cuts an episode, None without one."""
+    while isinstance(env, gym.Wrapper):
+        if isinstance(env, gym.wrappers.TimeLimit):
+            return env._max_episode_steps
+        env = env.env
+    return None
+
+
+def _name(source: EnvSource) -> str:
+    return source if isinstance(source, str) else getattr(source, "__name__", "the environment")
+
+
+def _make_registered(name: str, kwargs: dict[str, Any]) -> gym.Env:
+    if name not in gym.registry:
+        # Only the newest version of each is worth suggesting.
+        newest: dict[str, gym.envs.registration.EnvSpec] = {}
+        for spec in gym.registry.values():
+            if "/" not in spec.id and (
+                spec.name not in newest or (spec.version or 0) > (newest[spec.name].version or 0)
+            ):
+                newest[spec.name] = spec
+        raise UserError(f"unknown environment {name!r}{nearest(name, [spec.id for spec in newest.values()])}")
+    return _called(name, gym.make, name, **kwargs)
+
+
+def _call_factory(source: EnvSource, kwargs: dict[str, Any]) -> gym.Env:
+    if isinstance(source, str):
+        module, _, attribute = source.partition(":")
+        try:
+            factory = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as failure:
+            raise UserError(f"can't import the environment factory {source!r}: {failure}") from failure
+    else:
+        factory = source
+    env = _called(_name(source), factory, **kwargs)
+    if not isinstance(env, gym.Env):
+        raise UserError(f"{_name(source)} made a {type(env).__name__}, not a gymnasium.Env")
+    return env
+
+
+def _called(name: str, call: Callable[..., gym.Env], *args: Any, **kwargs: Any) -> gym.Env:
+    try:
+        return call(*args, **kwargs)
+    except Exception as failure:
+        first_line = str(failure).strip().splitlines()[0] if str(failure).strip() else type(failure).__name__
+        raise UserError(f"can't make {name}: {first_line}") from failure
+
+
+def _check_spaces(source: EnvSource, env: gym.Env) -> None:
+    for what, space in (("observation", env.observation_space), ("action", env.action_space)):
+        if not isinstance(space, gym.spaces.Box) or not space.shape:
+            raise UserError(
+                f"{_name(source)} has a {type(space).__name__} {what} space; only Box spaces of rank 1 or more work"
+            )

@@ -1,0 +1,96 @@
+"""How good a policy is: whole deterministic episodes from fixed seeds, observation statistics frozen."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from onlooker.collect import HostPolicy
+from onlooker.config import World
+from onlooker.envs import Pool
+from onlooker.errors import UserError
+from onlooker.networks import Actor, PolicyOptions
+from onlooker.policies import pool_for
+
+SEED = 2**31  # evaluation episodes start where no training run's episodes do
+
+
+class Recording(NamedTuple):
+    """One whole episode of T steps."""
+
+    obs: np.ndarray  # [T, D]
+    action: np.ndarray  # [T, A] as given to the environment
+    next_obs: np.ndarray  # [T, D]
+    reward: np.ndarray  # [T]
+    terminated: bool  # or else cut by the time limit
+
+    @property
+    def ret(self) -> float:
+        """The undiscounted true return."""
+        return float(self.reward.sum())
+
+
+Behaviour = Callable[[np.ndarray], np.ndarray]
+"""Observations [N, D] -> actions [N, A] for the environment."""
+
+
+def record(pool: Pool, act: Behaviour) -> list[Recording]:
+    """The first episode of every environment of a fresh pool."""
+    rows: list[list[tuple]] = [[] for _ in range(pool.num_envs)]
+    recordings: dict[int, Recording] = {}
+    while len(recordings) < pool.num_envs:
+        obs = pool.obs.copy()
+        action = act(obs)
+        next_obs, reward, terminated, truncated = pool.step(action)
+        if not (np.isfinite(next_obs).all() and np.isfinite(reward).all()):
+            raise UserError("the environment returned NaN or infinite numbers")
+        for i in set(range(pool.num_envs)) - recordings.keys():
+            rows[i].append((obs[i], action[i], next_obs[i], reward[i]))
+            if terminated[i] or truncated[i]:
+                recordings[i] = Recording(*(np.array(column) for column in zip(*rows[i])), bool(terminated[i]))
+    return [recordings[i] for i in range(pool.num_envs)]
+
+
+def by_policy(actor: Actor, options: PolicyOptions, pool: Pool) -> Behaviour:
+    """Act on the mean of the policy's Gaussian."""
+    expected, given = actor.stats.mean.shape[0], pool.obs_size
+    if expected != given:
+        raise UserError(f"the policy expects observations of {expected} numbers, the environment gives {given}")
+    if actor.log_std.shape[0] != pool.action_size:
+        raise UserError(f"the policy has {actor.log_std.shape[0]} actions, the environment takes {pool.action_size}")
+    policy = HostPolicy(actor, options, pool.action_low, pool.action_high)
+    return lambda obs: policy.action(policy.draw(obs.astype(np.float32), None))
+
+
+def by_chance(pool: Pool) -> Behaviour:
+    """Act uniformly at random within the bounds."""
+    rng = np.random.default_rng(SEED)
+    return lambda obs: rng.uniform(pool.action_low.ravel(), pool.action_high.ravel(), (len(obs), pool.action_size))
+
+
+def by_rest(pool: Pool) -> Behaviour:
+    """Never act: standing still."""
+    return lambda obs: np.zeros((len(obs), pool.action_size))
+
+
+def evaluate(world: World, behave: Callable[[Pool], Behaviour], episodes: int = 10) -> list[Recording]:
+    """Whole episodes in a world."""
+    if episodes < 1:
+        raise UserError(f"--episodes must be at least 1, not {episodes}")
+    pool = pool_for(world, episodes, SEED)
+    try:
+        return record(pool, behave(pool))
+    finally:
+        pool.close()
+
+
+def summarize(recordings: list[Recording]) -> dict[str, float]:
+    """return_mean, return_std, length_mean, episodes."""
+    returns = np.array([recording.ret for recording in recordings])
+    lengths = np.array([len(recording.reward) for recording in recordings])
+    return {
+        "return_mean": float(returns.mean()),
+        "return_std": float(returns.std()),
+        "length_mean": float(lengths.mean()),
+        "episodes": len(recordings),
+    }

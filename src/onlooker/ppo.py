@@ -1,0 +1,169 @@
+"""Proximal policy optimisation (Schulman et al. 2017): rewards in, a better policy out."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from onlooker import networks, normalize
+from onlooker.gae import gae
+from onlooker.networks import Actor, PolicyOptions
+from onlooker.types import Array, Metrics, Params, Steps
+
+
+@dataclass(frozen=True)
+class PPOOptions:
+    """How the policy improves on a rollout."""
+
+    learning_rate: float = 3e-4
+    """Step size of Adam for policy and value."""
+    anneal: bool = False
+    """Let the learning rate fall linearly to 0 over the run."""
+    epochs: int = 5
+    """Passes over a rollout."""
+    minibatches: int = 32
+    """Gradient steps in a pass."""
+    clip: float = 0.2
+    """How far the probability ratio may move from 1."""
+    discount: float = 0.99
+    """Gamma."""
+    trace: float = 0.95
+    """Lambda of GAE."""
+    entropy_bonus: float = 0.0
+    """Weight of the policy's entropy."""
+    normalize_advantages: bool = True
+    """Advantages with mean 0 and deviation 1 in each minibatch."""
+    value_coefficient: float = 0.5
+    """Weight of the value loss. Policy and value have gradients of their own, so it matters through Adam's eps only."""
+    value_clip: float = 0.0
+    """Let a value move by this share of its old size only (the authors' release: 0.2); 0 is off."""
+    max_grad_norm: float = 0.5
+    """Gradient norm, clipped for policy and value apart."""
+    adam_eps: float = 1e-5
+    """Adam's epsilon."""
+    time_limit: Literal["bootstrap", "ignore"] = "bootstrap"
+    """At a time limit: count on with the value of the true successor, or learn nothing from that step (release)."""
+
+
+class Learner(NamedTuple):
+    """Policy, value function and their optimisers."""
+
+    actor: Actor
+    value: list[dict[str, Array]]
+    actor_opt: optax.OptState
+    value_opt: optax.OptState
+
+
+class Batch(NamedTuple):
+    """What one gradient step looks at; B rows."""
+
+    obs: Array  # [B, D] normalised
+    action: Array  # [B, A] before any tanh
+    log_prob: Array  # [B] when it was drawn
+    advantage: Array  # [B]
+    value: Array  # [B] before this update
+    target: Array  # [B] what the value should be
+
+
+def optimizer(options: PPOOptions) -> optax.GradientTransformation:
+    """Clipped Adam, without the learning rate. One flat vector instead of many small arrays: fewer, larger ops."""
+    adam = optax.scale_by_adam(eps=options.adam_eps)
+    return optax.flatten(optax.chain(optax.clip_by_global_norm(options.max_grad_norm), adam))
+
+
+def init(key: jax.Array, obs_size: int, action_size: int, policy: PolicyOptions, options: PPOOptions) -> Learner:
+    """A fresh learner."""
+    actor_key, value_key = jax.random.split(key)
+    actor = networks.init_actor(actor_key, obs_size, action_size, policy)
+    value = networks.init_mlp(value_key, (obs_size, *policy.hidden, 1), networks.orthogonal, networks.orthogonal)
+    adam = optimizer(options)
+    return Learner(actor, value, adam.init(networks.parameters(actor)), adam.init(value))
+
+
+def policy_loss(params: Params, batch: Batch, policy: PolicyOptions, options: PPOOptions) -> tuple[Array, Metrics]:
+    """The clipped surrogate, to be minimised."""
+    mean, log_std = networks.mlp(params["net"], batch.obs), networks.clamp(params["log_std"], policy)
+    log_ratio = networks.gaussian_log_prob(mean, log_std, batch.action) - batch.log_prob
+    ratio = jnp.exp(log_ratio)
+    advantage = batch.advantage
+    if options.normalize_advantages:
+        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+    clipped = jnp.clip(ratio, 1 - options.clip, 1 + options.clip)
+    surrogate = jnp.minimum(ratio * advantage, clipped * advantage).mean()
+    metrics = {
+        "policy_loss": -surrogate,
+        "kl": (ratio - 1 - log_ratio).mean(),  # an unbiased, never negative estimate of KL(old, new)
+        "clip_fraction": (jnp.abs(ratio - 1) > options.clip).mean(),
+    }
+    return -surrogate - options.entropy_bonus * networks.gaussian_entropy(log_std), metrics
+
+
+def value_loss(layers: Params, batch: Batch, options: PPOOptions) -> tuple[Array, Metrics]:
+    """Squared error of the value, to be minimised; with `value_clip` the larger of clipped and unclipped."""
+    new = networks.value(layers, batch.obs)
+    error = jnp.square(new - batch.target)
+    if options.value_clip > 0:
+        reach = options.value_clip * jnp.abs(batch.value)
+        near = batch.value + jnp.clip(new - batch.value, -reach, reach)
+        error = jnp.maximum(error, jnp.square(near - batch.target))
+    loss = options.value_coefficient * 0.5 * error.mean()
+    return loss, {"value_loss": loss}
+
+
+def improve(
+    learner: Learner,
+    steps: Steps,
+    reward: Array,
+    progress: Array,
+    key: jax.Array,
+    policy: PolicyOptions,
+    options: PPOOptions,
+) -> tuple[Learner, Metrics]:
+    """One PPO update on rewards [T, N]. `progress` runs from 0 to 1 over the run.
+
+    The rollout was drawn with the learner's present observation statistics, so they hold throughout.
+    """
+    actor = learner.actor
+    obs = normalize.apply(actor.stats, steps.obs)
+    value = networks.value(learner.value, obs)
+    next_value = networks.value(learner.value, normalize.apply(actor.stats, steps.next_obs))
+    estimate = partial(gae, discount=options.discount, trace=options.trace)
+    streams = (reward, value, next_value, steps.terminated, steps.truncated)
+    advantage = jax.vmap(estimate, in_axes=1, out_axes=1)(*streams)
+    if options.time_limit == "ignore":
+        advantage = jnp.where(steps.truncated & ~steps.terminated, 0.0, advantage)
+    old_log_prob = networks.log_prob(actor, policy, steps.obs, steps.action)
+    whole = Batch(obs, steps.action, old_log_prob, advantage, value, advantage + value)
+    rows = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), whole)
+
+    rate = options.learning_rate * (1 - progress if options.anneal else 1.0)
+    adam = optimizer(options)
+
+    def descend(loss, params, opt, batch):
+        (_, metrics), grads = jax.value_and_grad(loss, has_aux=True)(params, batch)
+        direction, opt = adam.update(grads, opt)
+        return jax.tree.map(lambda p, d: p - rate * d, params, direction), opt, metrics
+
+    def gradient_step(carry, indices):
+        params, actor_opt, layers, value_opt = carry
+        batch = jax.tree.map(lambda x: x[indices], rows)
+        params, actor_opt, about_policy = descend(
+            partial(policy_loss, policy=policy, options=options), params, actor_opt, batch
+        )
+        layers, value_opt, about_value = descend(partial(value_loss, options=options), layers, value_opt, batch)
+        return (params, actor_opt, layers, value_opt), about_policy | about_value
+
+    count = rows.obs.shape[0]
+    orders = jax.vmap(lambda k: jax.random.permutation(k, count))(jax.random.split(key, options.epochs))
+    indices = orders.reshape(options.epochs * options.minibatches, -1)
+    start = (networks.parameters(actor), learner.actor_opt, learner.value, learner.value_opt)
+    (params, actor_opt, layers, value_opt), metrics = jax.lax.scan(gradient_step, start, indices)
+
+    metrics = {name: values.mean() for name, values in metrics.items()}
+    metrics["entropy"] = networks.gaussian_entropy(networks.clamp(params["log_std"], policy))
+    metrics["explained_variance"] = 1 - (rows.target - rows.value).var() / (rows.target.var() + 1e-8)
+    actor = actor._replace(net=params["net"], log_std=params["log_std"])
+    return Learner(actor, layers, actor_opt, value_opt), metrics

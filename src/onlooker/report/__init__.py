@@ -1,0 +1,1 @@
+"""Pictures and tables, made from run folders only."""

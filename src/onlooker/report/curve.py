@@ -1,0 +1,34 @@
+"""The learning curve of one run."""
+
+from pathlib import Path
+
+import numpy as np
+
+from onlooker.files import atomic
+from onlooker.runs import read_json, read_metrics
+
+
+def draw_curve(run: Path, references: dict[str, float] | None = None) -> Path:
+    """Write `curve.png` into the run folder: true return over steps, with reference lines by name."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    config, metrics = read_json(run / "config.json"), read_metrics(run)
+    steps, returns = np.array(metrics["steps"]), np.array(metrics["return"])
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.add_subplot()
+    axes.plot(steps / 1e6, returns, color="#1f6fb2", linewidth=1.8, label=config["method"])
+    for (name, level), style in zip((references or {}).items(), ("--", ":", "-.") * 3):
+        axes.axhline(level, color="0.4", linestyle=style, linewidth=1.2, label=f"{name}: {level:,.0f}")
+    axes.set_xlabel("million environment steps")
+    axes.set_ylabel("true return (for reporting only)")
+    axes.set_title(
+        f"{config['method']} on {config['world']['env']}, {config['world']['dynamics']}, seed {config['budget']['seed']}"
+    )
+    axes.grid(alpha=0.3)
+    if references:
+        axes.legend()
+    path = run / "curve.png"
+    with atomic(path) as stream:
+        FigureCanvasAgg(figure).print_png(stream)
+    return path

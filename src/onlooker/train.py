@@ -1,0 +1,93 @@
+"""THE loop: collect, update, log. Everything else is called from here."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import numpy as np
+
+from onlooker import __version__, checkpoint, policies
+from onlooker.collect import Collector, HostPolicy
+from onlooker.evaluate import by_policy, evaluate, summarize
+from onlooker.policies import Policy, pool_for
+from onlooker.runs import RunFolder
+
+Watcher = Callable[[int, dict[str, float]], None]
+"""Called with (iterations done, metrics) after each iteration."""
+
+
+class Interrupted(Exception):
+    """The user asked to stop. Everything is saved."""
+
+
+def train(
+    folder: RunFolder, threads: int | None = None, checkpoint_seconds: float = 30.0, watch: Watcher | None = None
+) -> dict[str, Any]:
+    """Run, or go on with, the run in this folder to its end; the result."""
+    config, budget, options = folder.config, folder.config.budget, folder.config.options
+    pool = pool_for(config.world, budget.num_envs, budget.seed, threads)
+    method = options.build(config.problem(pool.obs_size, pool.action_size))
+    key = jax.random.key(budget.seed)
+    state = method.init(jax.random.fold_in(key, 0))
+    update = jax.jit(method.update)
+    collector = Collector(pool, budget.steps_per_iteration // budget.num_envs, budget.seed)
+
+    start, state, saved, complaints = checkpoint.load(folder.checkpoints, state, collector.save(), folder.identity)
+    for complaint in complaints:
+        print(f"passed over a checkpoint: {complaint}", flush=True)
+    if start:
+        collector.load(saved)
+    folder.start_writing(start)
+    began = last_saved = time.monotonic()
+    seconds_before = folder.seconds_so_far()
+    try:
+        with stop_signals() as stop:
+            for iteration in range(start, budget.iterations):
+                actor = HostPolicy(method.actor(state), options.policy, pool.action_low, pool.action_high)
+                rollout = collector.collect(actor, iteration)
+                state, learned = update(state, rollout, np.int32(iteration), jax.random.fold_in(key, iteration + 1))
+                metrics = {"steps": collector.steps} | collector.summary() | jax.device_get(learned)
+                metrics = {name: float(value) for name, value in metrics.items()}
+                folder.log(iteration, metrics, seconds_before + time.monotonic() - began)
+                if watch is not None:
+                    watch(iteration + 1, metrics)
+                done = iteration + 1 == budget.iterations
+                if stop or done or time.monotonic() - last_saved > checkpoint_seconds:
+                    folder.save(iteration + 1, state, collector.save())
+                    last_saved = time.monotonic()
+                if stop and not done:
+                    raise Interrupted
+        about = {"method": config.method, "seed": budget.seed, "steps": collector.steps, "version": __version__}
+        policy = Policy(jax.device_get(method.actor(state)), options.policy, config.world, about)
+        policies.save(folder.path / "policy.npz", policy)
+        judged = summarize(evaluate(config.world, lambda pool: by_policy(policy.actor, policy.options, pool)))
+        result = about | collector.summary() | {f"eval_{name}": value for name, value in judged.items()}
+        result["hours"] = (seconds_before + time.monotonic() - began) / 3600
+        folder.finish(result)
+        return result
+    finally:
+        folder.close()
+        pool.close()
+
+
+@contextmanager
+def stop_signals() -> Iterator[list[int]]:
+    """A list that is empty until Ctrl-C or SIGTERM comes; a second Ctrl-C stops at once."""
+    heard: list[int] = []
+
+    def hear(number: int, frame: Any) -> None:
+        heard.append(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    try:
+        before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not the main thread: signals are somebody else's
+        before = {}
+    try:
+        yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
