@@ -110,7 +110,7 @@ class Collector:
         for env in range(count):
             begin = 0
             for end in np.flatnonzero(steps.ended[:, env]) + 1:
-                early, late = self._so_far[env], end - begin
+                early, late = int(self._so_far[env]), int(end) - begin
                 for whole, unfinished, new in (
                     (episodes.obs, self._obs, steps.obs),
                     (episodes.action, self._action, steps.action),
@@ -120,7 +120,7 @@ class Collector:
                 episodes.start[number], episodes.length[number] = row, early + late
                 episodes.owner[row : row + early + late] = number
                 self._report(self._return[env] + reward[begin:end, env].sum(), int(early + late))
-                row, number, begin = row + early + late, number + 1, end
+                row, number, begin = row + early + late, number + 1, int(end)
                 self._so_far[env], self._return[env] = 0, 0.0
             rest = slice(self._so_far[env], self._so_far[env] + self.length - begin)
             self._obs[env, rest], self._action[env, rest] = steps.obs[begin:, env], steps.action[begin:, env]

@@ -121,8 +121,8 @@ class World(Factors):
     def under(self, dynamics: str | None, factors: Factors) -> "World":
         """The same robot elsewhere: another preset clears the old factors, single factors come on top."""
         kept = self.given() if dynamics is None else {}
-        cleared = dict.fromkeys(Factors.__dataclass_fields__)
-        changed = replace(self, **(cleared | kept | factors.given()), dynamics=dynamics or self.dynamics)
+        changes: dict[str, Any] = {name: None for name in Factors.__dataclass_fields__} | kept | factors.given()
+        changed = replace(self, **changes, dynamics=dynamics or self.dynamics)
         changed.check()
         return changed
 
@@ -198,7 +198,7 @@ class Config:
 
 def make(method: str, **settings: Any) -> Config:
     """A run from plain values by their command-line names: make("ppo", env="Hopper-v5", ppo={"epochs": 10})."""
-    parts: dict[str, type] = {"world": World, "budget": Budget, "options": method_options(method)}
+    parts: dict[str, Any] = {"world": World, "budget": Budget, "options": method_options(method)}
     owner = {name: part for part, cls in parts.items() for name in cls.__dataclass_fields__}
     given: dict[str, dict[str, Any]] = {part: {} for part in parts}
     for name, value in settings.items():

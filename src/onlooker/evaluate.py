@@ -47,7 +47,8 @@ def record(pool: Pool, act: Behaviour) -> list[Recording]:
         for i in set(range(pool.num_envs)) - recordings.keys():
             rows[i].append((obs[i], action[i], next_obs[i], reward[i]))
             if terminated[i] or truncated[i]:
-                recordings[i] = Recording(*(np.array(column) for column in zip(*rows[i])), bool(terminated[i]))
+                obs_rows, actions, successors, rewards = (np.array(column) for column in zip(*rows[i]))
+                recordings[i] = Recording(obs_rows, actions, successors, rewards, bool(terminated[i]))
     return [recordings[i] for i in range(pool.num_envs)]
 
 

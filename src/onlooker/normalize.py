@@ -12,7 +12,7 @@ class Stats(NamedTuple):
 
     mean: Array  # [D]
     var: Array  # [D]
-    count: Array  # []
+    seen: Array  # [] how many rows
 
 
 CLIP = 10.0  # normalised inputs are kept within +-10
@@ -27,11 +27,11 @@ def init(size: int) -> Stats:
 def update(stats: Stats, rows: Array) -> Stats:
     """Merge rows [..., D] in, by the parallel form of Welford's sums (Chan et al.)."""
     rows = rows.reshape(-1, rows.shape[-1])
-    count = stats.count + rows.shape[0]
-    share = rows.shape[0] / count  # of the new rows among all
+    seen = stats.seen + rows.shape[0]
+    share = rows.shape[0] / seen  # of the new rows among all
     delta = rows.mean(0) - stats.mean
     var = stats.var * (1 - share) + rows.var(0) * share + jnp.square(delta) * share * (1 - share)
-    return Stats(stats.mean + delta * share, var, count)
+    return Stats(stats.mean + delta * share, var, seen)
 
 
 def apply(stats: Stats, rows: Array) -> Array:

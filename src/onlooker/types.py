@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
-import numpy as np
 
-Array = jax.Array | np.ndarray
+Array = Any
+"""A numpy array on the host, a jax.Array inside an update."""
 Params = Any
 """A pytree of arrays."""
 Metrics = dict[str, Any]

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 
@@ -54,17 +54,17 @@ def run(argv: list[str]) -> int:
     if any(word == "--resume" or word.startswith("--resume=") for word in argv):
         if not argv[0].startswith("-"):
             raise UserError("--resume takes a run as it was begun: leave out the method and its options")
-        args = parse(Resume, argv, "onlooker train", Resume.__doc__ or "")
-        folder = RunFolder.open(args.resume)
+        resume = parse(Resume, argv, "onlooker train", Resume.__doc__ or "")
+        folder = RunFolder.open(resume.resume)
         if folder.finished:
             print(f"{folder.path} is complete: there is nothing left to do")
             return 0
-        return _train(folder, args)
+        return _train(folder, resume)
     if not argv or argv[0].startswith("-"):
         print(_overview())
         return 0 if argv and argv[0] in ("-h", "--help") else _refuse(argv)
-    options = method_options(argv[0])
-    args = parse(Train[options], argv[1:], f"onlooker train {argv[0]}", options.__doc__ or "")
+    options: Any = method_options(argv[0])
+    args: Train = parse(Train[options], argv[1:], f"onlooker train {argv[0]}", options.__doc__ or "")
     config = Config(argv[0], args.options, args.world, args.budget)
     check_world(config)
     return _train(RunFolder.create(args.out or default_folder(config), config), args.running)

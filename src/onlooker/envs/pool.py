@@ -7,7 +7,7 @@ seed, the environment's index and the episode's number, so that no random state 
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -173,7 +173,9 @@ class Crew:
     """
 
     def __init__(self, do: Callable[[Any], None], threads: int) -> None:
-        self._do, self._jobs, self._failure = do, iter(()), None
+        self._do = do
+        self._jobs: Iterator[Any] = iter(())
+        self._failure: BaseException | None = None
         self._go = [threading.Semaphore(0) for _ in range(threads - 1)]
         self._done = [threading.Semaphore(0) for _ in range(threads - 1)]
         self._open = True

@@ -22,9 +22,8 @@ def draw_curve(run: Path, references: dict[str, float] | None = None) -> Path:
         axes.axhline(level, color="0.4", linestyle=style, linewidth=1.2, label=f"{name}: {level:,.0f}")
     axes.set_xlabel("million environment steps")
     axes.set_ylabel("true return (for reporting only)")
-    axes.set_title(
-        f"{config['method']} on {config['world']['env']}, {config['world']['dynamics']}, seed {config['budget']['seed']}"
-    )
+    world, seed = config["world"], config["budget"]["seed"]
+    axes.set_title(f"{config['method']} on {world['env']}, {world['dynamics']}, seed {seed}")
     axes.grid(alpha=0.3)
     if references:
         axes.legend()
