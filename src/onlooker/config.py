@@ -1,69 +1,21 @@
 """What a run is: a method in a world, with a budget. Frozen dataclasses; the command line is made from them."""
 
 import dataclasses
-import json
 import math
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal
-
-import tyro
+from typing import Any, Literal
 
 from onlooker import __version__
-from onlooker.envs.dynamics import Dynamics, Factor, parse_factor, resolve
+from onlooker.envs import Pool
+from onlooker.envs.dynamics import Dynamics, resolve
 from onlooker.errors import UserError, nearest
 from onlooker.methods import METHODS, Problem
+from onlooker.spelling import Count, FactorOption, Keywords, Wind
 
 FORMAT = 1  # of the run folder
-
-
-def _spelled(parse: Any, show: Any, metavar: str) -> Any:
-    """How a type of ours is written on the command line: one word."""
-    return tyro.constructors.PrimitiveConstructorSpec(
-        nargs=1,
-        metavar=metavar,
-        instance_from_str=lambda words: parse(words[0]),
-        is_instance=lambda value: value is not None,
-        str_from_instance=lambda value: [show(value)],
-    )
-
-
-def parse_count(text: str) -> int:
-    """`5000000`, `5e6` or `5_000_000`; no fractions, nothing that is not finite."""
-    try:
-        number = float(text)
-        if number != int(number):
-            raise ValueError
-    except (ValueError, OverflowError):
-        raise ValueError(f"{text!r} is no whole number; write 1000000 or 1e6") from None
-    return int(number)
-
-
-def parse_kwargs(text: str) -> dict[str, Any]:
-    """`{"frame_skip": 4}` as JSON, or `frame_skip=4,reset_noise_scale=0` (values as JSON, else as text)."""
-    if text.lstrip().startswith("{"):
-        return json.loads(text)
-    pairs = (part.partition("=") for part in text.split(",") if part.strip())
-    return {key.strip(): _json_or_text(value) for key, _, value in pairs}
-
-
-def _json_or_text(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return {"True": True, "False": False}.get(text, text)
-
-
-def parse_wind(text: str) -> tuple[float, ...]:
-    """`5` (along x) or `5,0,0`."""
-    speeds = tuple(float(word) for word in text.split(","))
-    return speeds if len(speeds) != 1 else (*speeds, 0.0, 0.0)
-
-
-Count = Annotated[int, _spelled(parse_count, str, "N")]
-FactorOption = Annotated[Factor | None, _spelled(parse_factor, str, "X | NAME=X,...")]
 
 
 @dataclass(frozen=True)
@@ -84,7 +36,7 @@ class Factors:
     """Factor on joint springs, or per joint."""
     gear: FactorOption = None
     """Factor on the actuators' strength, or per driven joint."""
-    wind: Annotated[tuple[float, ...] | None, _spelled(parse_wind, str, "X | X,Y,Z")] = None
+    wind: Wind | None = None
     """Wind in m/s."""
 
     def given(self) -> dict[str, Any]:
@@ -99,9 +51,7 @@ class World(Factors):
 
     env: str = "HalfCheetah-v5"
     """A Gymnasium id, or `module:factory` for an environment of your own. Box spaces only."""
-    env_kwargs: Annotated[dict[str, Any], _spelled(parse_kwargs, json.dumps, "JSON | KEY=VALUE,...")] = field(
-        default_factory=dict
-    )
+    env_kwargs: Keywords = field(default_factory=dict)
     """Keywords for the environment, for example include_cfrc_ext_in_observation=false or xml_file=my.xml."""
     max_episode_steps: Count | None = None
     """Cut episodes after this many steps; needed where the environment has no time limit."""
@@ -121,7 +71,7 @@ class World(Factors):
     def under(self, dynamics: str | None, factors: Factors) -> "World":
         """The same robot elsewhere: another preset clears the old factors, single factors come on top."""
         kept = self.given() if dynamics is None else {}
-        changes: dict[str, Any] = {name: None for name in Factors.__dataclass_fields__} | kept | factors.given()
+        changes: dict[str, Any] = {**dict.fromkeys(Factors.__dataclass_fields__), **kept, **factors.given()}
         changed = replace(self, **changes, dynamics=dynamics or self.dynamics)
         changed.check()
         return changed
@@ -179,9 +129,10 @@ class Config:
                 f"(near: {_nearest_divisor(rows, minibatches)})"
             )
 
-    def problem(self, obs_size: int, action_size: int) -> Problem:
+    def problem(self, pool: Pool) -> Problem:
         """The sizes that the method is built for."""
-        return Problem(obs_size, action_size, self.budget.num_envs, self.budget.iterations)
+        budget = self.budget
+        return Problem(pool.obs_size, pool.action_size, budget.num_envs, pool.max_episode_steps, budget.iterations)
 
     def to_json(self) -> dict[str, Any]:
         """For `config.json`; `from_json` reads it back."""
@@ -260,8 +211,8 @@ def _fit(kind: Any, value: Any, where: str) -> Any:
 
 def check_numbers(options: Any, where: str = "") -> None:
     """No number of a method's options is NaN, infinite, or zero or negative where that has no meaning."""
-    may_be_negative = {"log_std_init", "log_std_min", "log_std_max"}
-    may_be_zero = {"entropy_bonus", "value_clip", "trace", "value_coefficient"}
+    may_be_negative = {"log_std_init", "log_std_min", "log_std_max", "match_dims"}
+    may_be_zero = {"entropy_bonus", "value_clip", "trace", "value_coefficient", "positive_penalty", "gradient_penalty"}
     for name, value in vars(options).items():
         flag = f"--{where}{name}".replace("_", "-")
         if dataclasses.is_dataclass(value):

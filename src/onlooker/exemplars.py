@@ -1,11 +1,15 @@
 """Exemplars: what a reward model is told is expert."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from onlooker import elite as elite_buffer
+from onlooker.critic import Critic, CriticState
+from onlooker.elite import Elite, Order
 from onlooker.types import Array, Episodes, Metrics
 
 
@@ -30,3 +34,66 @@ def none() -> Exemplars:
         sample=lambda state, key, n: None,
         ready=lambda state: jnp.array(True),
     )
+
+
+@dataclass(frozen=True)
+class EliteOptions:
+    """The buffer of the learner's own best episodes."""
+
+    capacity: int = 5
+    """How many episodes it holds."""
+    order: Order = "sum"
+    """Score an episode by the sum (a longer episode is a better one) or the mean of g over its states."""
+    rescore_every: int = 1
+    """Score the residents again with the newest critic in every n-th iteration."""
+
+
+class Watched(NamedTuple):
+    """What I2L knows of the expert, and what it kept of itself."""
+
+    critic: CriticState
+    elite: Elite
+
+
+def from_elite(
+    critic: Critic, match: Callable[[Array], Array], shape: tuple[int, int, int], options: EliteOptions
+) -> Exemplars:
+    """I2L's exemplars: the learner's own episodes that lie closest to the expert's states in Wasserstein distance.
+
+    `match` picks the entries of a raw observation [..., D] that the critic compares; `shape` is (horizon, D, A).
+    """
+
+    def init(key: jax.Array) -> Watched:
+        return Watched(critic.init(key), elite_buffer.init(options.capacity, *shape))
+
+    def fit_critic(state: Watched, key: jax.Array) -> tuple[CriticState, Metrics]:
+        def learn(known: CriticState) -> tuple[CriticState, Metrics]:
+            return critic.fit(known, lambda key, n: match(elite_buffer.sample(state.elite, key, n)[0]), key)
+
+        def wait(known: CriticState) -> tuple[CriticState, Metrics]:
+            return known, {"wasserstein": jnp.full((), jnp.nan, jnp.float32)}
+
+        return jax.lax.cond(ready(state), learn, wait, state.critic)
+
+    def absorb(state: Watched, episodes: Episodes, iteration: Array, key: jax.Array) -> tuple[Watched, Metrics]:
+        newest, metrics = fit_critic(state, key)
+
+        def g(obs: Array) -> Array:
+            return critic.g(newest.net, match(obs))
+
+        def admit(elite: Elite) -> tuple[Elite, Array]:
+            due = iteration % options.rescore_every == 0
+            elite = jax.lax.cond(
+                due, lambda elite: elite_buffer.rescore(elite, g, options.order), lambda elite: elite, elite
+            )
+            return elite_buffer.insert(elite, episodes, elite_buffer.score(g, episodes, options.order))
+
+        # Scores matter only when there is somebody new to compare with.
+        anyone = episodes.length[0] > 0
+        elite, entered = jax.lax.cond(anyone, admit, lambda elite: (elite, jnp.zeros((), jnp.int32)), state.elite)
+        return Watched(newest, elite), metrics | elite_buffer.summarize(elite) | {"elite_entered": entered}
+
+    def ready(state: Watched) -> Array:
+        return (state.elite.length > 0).any()
+
+    return Exemplars(init, absorb, lambda state, key, n: elite_buffer.sample(state.elite, key, n), ready)

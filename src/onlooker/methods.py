@@ -1,18 +1,28 @@
 """The methods, each composed of exemplars, a reward model and PPO."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from onlooker import exemplars as exemplar_sources
 from onlooker import normalize, ppo, rewards
-from onlooker.exemplars import Exemplars
+from onlooker.airl import AIRLOptions, airl
+from onlooker.critic import CriticOptions, critic
+from onlooker.demos import Demos
+from onlooker.errors import UserError
+from onlooker.exemplars import EliteOptions, Exemplars
 from onlooker.networks import PolicyOptions
 from onlooker.ppo import Learner, PPOOptions
 from onlooker.rewards import RewardModel
+from onlooker.spelling import Dims
 from onlooker.types import Array, Method, Metrics, Rollout
+
+Needs = Literal["nothing", "states", "state pairs", "actions"]
+"""What of the demonstrations a method is shown, and no more."""
 
 
 class Problem(NamedTuple):
@@ -21,6 +31,7 @@ class Problem(NamedTuple):
     obs_size: int
     action_size: int
     num_envs: int
+    horizon: int  # steps after which an episode is cut
     iterations: int
 
 
@@ -93,11 +104,69 @@ class PPOMethod:
     scale_reward: bool = True
     """Divide rewards by the running deviation of the discounted return."""
 
-    def build(self, problem: Problem) -> Method:
+    needs: ClassVar[Needs] = "nothing"
+
+    def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes."""
         reward_model = rewards.env_reward(problem.num_envs, self.ppo.discount, self.scale_reward)
         return compose(problem, exemplar_sources.none(), reward_model, self.policy, self.ppo, score_first=False)
 
 
-METHODS: dict[str, type[PPOMethod]] = {"ppo": PPOMethod}
+def matching(
+    dims: tuple[int, ...] | None, states: np.ndarray, obs_size: int
+) -> tuple[Callable[[Array], Array], np.ndarray]:
+    """(how to pick the compared entries of an observation, the expert's states with just these entries).
+
+    The recording holds either whole observations or only the entries that are compared.
+    """
+    recorded = states.shape[-1]
+    if dims is None:
+        if recorded != obs_size:
+            raise UserError(
+                f"the demonstration has {recorded} numbers a state, the environment {obs_size}; "
+                f"say with --match-dims which {recorded} entries of an observation they are"
+            )
+        return lambda obs: obs, states
+    if len(set(dims)) != len(dims) or not all(0 <= dim < obs_size for dim in dims):
+        raise UserError(f"--match-dims must name different entries from 0 to {obs_size - 1}, not {dims}")
+    if recorded not in (obs_size, len(dims)):
+        raise UserError(
+            f"the demonstration has {recorded} numbers a state; with {len(dims)} --match-dims it must have "
+            f"{len(dims)} (just these) or {obs_size} (whole observations)"
+        )
+    chosen = np.array(dims)
+    return lambda obs: obs[..., chosen], states[:, chosen] if recorded == obs_size else states
+
+
+@dataclass(frozen=True)
+class I2LMethod:
+    """I2L, indirect imitation: imitate those few of your own episodes that lie closest to the expert's states."""
+
+    demo: str | None = None
+    """The expert's recording: a file (.npz, .csv, .hdf5) or a shipped one's name; by default the robot's own."""
+    demo_episodes: int | None = None
+    """Watch only the first episodes of the recording."""
+    demo_stride: int = 1
+    """Watch only every n-th state of it."""
+    match_dims: Dims | None = None
+    """Compare only these entries of an observation, for example 0-7,10; all by default."""
+    policy: PolicyOptions = field(default_factory=PolicyOptions)
+    ppo: PPOOptions = field(default_factory=PPOOptions)
+    critic: CriticOptions = field(default_factory=CriticOptions)
+    elite: EliteOptions = field(default_factory=EliteOptions)
+    discriminator: AIRLOptions = field(default_factory=AIRLOptions)
+    needs: ClassVar[Needs] = "states"
+
+    def build(self, problem: Problem, demos: Demos | None = None) -> Method:
+        """The method for an environment of these sizes and the states of the expert."""
+        assert demos is not None
+        match, expert = matching(self.match_dims, demos.obs, problem.obs_size)
+        watched = exemplar_sources.from_elite(
+            critic(expert, self.critic), match, (problem.horizon, problem.obs_size, problem.action_size), self.elite
+        )
+        reward_model = airl(problem.obs_size, problem.action_size, self.policy, self.discriminator)
+        return compose(problem, watched, reward_model, self.policy, self.ppo, self.discriminator.score_first)
+
+
+METHODS: dict[str, Any] = {"ppo": PPOMethod, "i2l": I2LMethod}
 """Name on the command line -> options; each option class builds its method."""

@@ -8,8 +8,9 @@ import shutil
 from pathlib import Path
 from typing import IO, Any
 
-from onlooker import __version__, checkpoint
+from onlooker import __version__, checkpoint, demos
 from onlooker.config import FORMAT, Config
+from onlooker.demos import Demos
 from onlooker.errors import UserError
 from onlooker.files import atomic, write_json
 
@@ -28,8 +29,8 @@ class RunFolder:
         self._events: Any = None
 
     @staticmethod
-    def create(path: Path, config: Config) -> "RunFolder":
-        """A new run. A folder that holds anything already is refused, so nothing is overwritten."""
+    def create(path: Path, config: Config, demo: Demos | None = None) -> "RunFolder":
+        """A new run that watches `demo`. A folder that holds anything already is refused: nothing is overwritten."""
         path = Path(path)
         if (path / "config.json").exists():
             raise UserError(
@@ -41,6 +42,8 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as failure:
             raise UserError(f"can't make the folder {path}: {failure.strerror}") from failure
+        if demo is not None:
+            demos.save(path / "demo.npz", demo)
         write_json(path / "config.json", config.to_json())
         return RunFolder(path, config)
 
@@ -55,6 +58,12 @@ class RunFolder:
                 "it can't promise to go on with the same numbers"
             )
         return RunFolder(path, Config.from_json(data))
+
+    @property
+    def demo(self) -> Demos | None:
+        """What the run watches: its own copy, so that it can go on wherever the original went."""
+        path = self.path / "demo.npz"
+        return demos.load(path) if path.exists() else None
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def train(
     """Run, or go on with, the run in this folder to its end; the result."""
     config, budget, options = folder.config, folder.config.budget, folder.config.options
     pool = pool_for(config.world, budget.num_envs, budget.seed, threads)
-    method = options.build(config.problem(pool.obs_size, pool.action_size))
+    method = options.build(config.problem(pool), folder.demo)
     key = jax.random.key(budget.seed)
     state = method.init(jax.random.fold_in(key, 0))
     update = jax.jit(method.update)

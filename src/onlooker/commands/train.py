@@ -10,10 +10,10 @@ import tyro
 from onlooker.commands.parse import parse
 from onlooker.commands.progress import Progress
 from onlooker.config import Budget, Config, World, method_options
-from onlooker.envs import make_env
 from onlooker.errors import UserError
 from onlooker.methods import METHODS
 from onlooker.runs import RunFolder
+from onlooker.start import begin
 
 
 @dataclass(frozen=True)
@@ -66,25 +66,7 @@ def run(argv: list[str]) -> int:
     options: Any = method_options(argv[0])
     args: Train = parse(Train[options], argv[1:], f"onlooker train {argv[0]}", options.__doc__ or "")
     config = Config(argv[0], args.options, args.world, args.budget)
-    check_world(config)
-    return _train(RunFolder.create(args.out or default_folder(config), config), args.running)
-
-
-def check_world(config: Config) -> None:
-    """Make the environment once, so that a world that can't be made leaves no run folder behind."""
-    world = config.world
-    make_env(world.env, world.env_kwargs, world.resolve(), world.max_episode_steps).close()
-
-
-def default_folder(config: Config) -> Path:
-    """runs/METHOD-ENV-DYNAMICS-sSEED, with a number behind it while that is taken."""
-    changes = [config.world.dynamics, *(f"{name}-{value}" for name, value in config.world.given().items())]
-    stem = "-".join([config.method, config.world.env.replace(":", "."), *changes, f"s{config.budget.seed}"])
-    stem = "".join(letter if letter.isalnum() or letter in "-._" else "_" for letter in stem)
-    path, number = Path("runs") / stem, 2
-    while path.exists():
-        path, number = Path("runs") / f"{stem}-{number}", number + 1
-    return path
+    return _train(begin(config, args.out), args.running)
 
 
 def _train(folder: RunFolder, running: Running) -> int:

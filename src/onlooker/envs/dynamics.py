@@ -108,15 +108,19 @@ def parse_factor(text: str) -> Factor:
 
 
 def _checked_factor(name: str, factor: Factor) -> Factor:
-    values = dict(factor) if isinstance(factor, Mapping) else {"": factor}
+    values: dict[str, Any] = {"": factor}
+    if isinstance(factor, Mapping) and name != "gravity":  # which has no parts
+        values = dict(factor)
     for value in values.values():
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
             raise UserError(f"{name} factor must be a positive, finite number, not {value!r} (1 changes nothing)")
-    return {key: float(value) for key, value in values.items()} if isinstance(factor, Mapping) else float(factor)
+    checked = {key: float(value) for key, value in values.items()}
+    return checked.get("", checked)
 
 
 def _checked_wind(wind: Any) -> tuple[float, float, float]:
-    if not isinstance(wind, tuple | list | np.ndarray) or len(wind) != 3 or not np.isfinite(wind).all():
+    numbers = isinstance(wind, tuple | list | np.ndarray) and np.asarray(wind).dtype.kind in "iuf"
+    if not numbers or len(wind) != 3 or not np.isfinite(wind).all():
         raise UserError(f"wind must be three finite numbers (m/s along x, y, z), not {wind!r}")
     x, y, z = (float(speed) for speed in wind)
     return x, y, z

@@ -38,7 +38,10 @@ def make_env(
     kwargs = dict(kwargs or {})
     if render_mode is not None:
         kwargs["render_mode"] = render_mode
-    env = _call_factory(source, kwargs) if callable(source) or ":" in source else _make_registered(source, kwargs)
+    if callable(source) or ":" in source:
+        env = _call_factory(source, kwargs)
+    else:  # Gymnasium's own limit is replaced: around it, a longer one would never be reached
+        env = _make_registered(source, kwargs | ({"max_episode_steps": max_episode_steps} if max_episode_steps else {}))
     if dynamics is not None and dynamics.changes:
         model = getattr(env.unwrapped, "model", None)
         if not isinstance(model, mujoco.MjModel):

@@ -273,4 +273,5 @@ class GymPool(Pool):
         try:
             return call(*args, **kwargs)
         except Exception as failure:
-            raise UserError(f"the environment failed: {type(failure).__name__}: {failure}") from failure
+            said = " ".join(str(failure).split())  # in one line
+            raise UserError(f"the environment failed: {type(failure).__name__}: {said}") from failure

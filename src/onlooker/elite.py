@@ -1,0 +1,106 @@
+"""The elite buffer: the k episodes of the learner's own that score highest."""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from onlooker.critic import score_rows
+from onlooker.types import Array, Episodes, Metrics
+
+Order = Literal["sum", "mean"]
+"""Whether an episode's score is the sum or the mean of g over its states."""
+
+
+class Elite(NamedTuple):
+    """Up to k whole episodes, each padded to the horizon H. An empty place has length 0 and score -inf."""
+
+    obs: Array  # [k, H, D]
+    action: Array  # [k, H, A] before any tanh
+    length: Array  # [k]
+    score: Array  # [k]
+
+
+def init(capacity: int, horizon: int, obs_size: int, action_size: int) -> Elite:
+    """An empty buffer."""
+    return Elite(
+        obs=jnp.zeros((capacity, horizon, obs_size), jnp.float32),
+        action=jnp.zeros((capacity, horizon, action_size), jnp.float32),
+        length=jnp.zeros(capacity, jnp.int32),
+        score=jnp.full(capacity, -jnp.inf, jnp.float32),
+    )
+
+
+def score(g: Callable[[Array], Array], episodes: Episodes, order: Order) -> Array:
+    """Scores [E] of episodes under g: raw observations [..., D] -> [...]; -inf for padding."""
+    values = score_rows(g, episodes.obs, episodes.length.sum())
+    sums = jax.ops.segment_sum(values, episodes.owner, num_segments=len(episodes.length) + 1)[:-1]
+    scores = sums / jnp.maximum(episodes.length, 1) if order == "mean" else sums
+    return jnp.where(episodes.length > 0, scores, -jnp.inf)
+
+
+def rescore(elite: Elite, g: Callable[[Array], Array], order: Order) -> Elite:
+    """Score the residents again, with a newer g."""
+    there = jnp.arange(elite.obs.shape[1]) < elite.length[:, None]
+    sums = jnp.where(there, g(elite.obs), 0.0).sum(1)
+    scores = sums / jnp.maximum(elite.length, 1) if order == "mean" else sums
+    known = (elite.length > 0) & ~jnp.isnan(scores)  # a NaN would win every comparison by losing none
+    return elite._replace(score=jnp.where(known, scores, -jnp.inf))
+
+
+def insert(elite: Elite, episodes: Episodes, scores: Array) -> tuple[Elite, Array]:
+    """Let each new episode take the place of the lowest resident if it scores higher; how many places changed hands.
+
+    So the sum of scores never falls, a resident wins a tie, and an episode whose score is NaN never gets in.
+    """
+    horizon = elite.obs.shape[1]
+
+    def consider(number: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        standing, holder = carry
+        lowest = jnp.argmin(standing)
+        better = scores[number] > standing[lowest]
+        standing = standing.at[lowest].set(jnp.where(better, scores[number], standing[lowest]))
+        return standing, holder.at[lowest].set(jnp.where(better, number, holder[lowest]))
+
+    count = (episodes.length > 0).sum()
+    resident = jnp.full(len(elite.score), -1, jnp.int32)
+    standing, holder = jax.lax.fori_loop(0, count, consider, (elite.score, resident))
+    entered = (holder >= 0).sum()
+
+    def copy(elite: Elite) -> Elite:
+        def cut(rows: Array) -> Array:  # the holder's rows [k, H, ...], and whatever follows them
+            padded = jnp.pad(jnp.asarray(rows), ((0, horizon), (0, 0)))
+            starts = jnp.asarray(episodes.start)[holder]
+            return jax.vmap(lambda start: jax.lax.dynamic_slice_in_dim(padded, start, horizon))(starts)
+
+        new = (holder >= 0)[:, None, None]
+        return Elite(
+            obs=jnp.where(new, cut(episodes.obs), elite.obs),
+            action=jnp.where(new, cut(episodes.action), elite.action),
+            length=jnp.where(holder >= 0, jnp.asarray(episodes.length)[holder], elite.length),
+            score=standing,
+        )
+
+    return jax.lax.cond(entered > 0, copy, lambda elite: elite, elite), entered
+
+
+def sample(elite: Elite, key: jax.Array, n: int) -> tuple[Array, Array]:
+    """n (obs, action) rows, each state of the buffer equally likely."""
+    ends = jnp.cumsum(elite.length)
+    drawn = jax.random.randint(key, (n,), 0, jnp.maximum(ends[-1], 1))
+    episode = jnp.searchsorted(ends, drawn, side="right")
+    row = drawn - (ends - elite.length)[episode]
+    return elite.obs[episode, row], elite.action[episode, row]
+
+
+def summarize(elite: Elite) -> Metrics:
+    """What a user wants to know of the buffer."""
+    there = elite.length > 0
+    count = jnp.maximum(there.sum(), 1)
+    empty = ~there.any()
+    return {
+        "elite_score_min": jnp.where(empty, jnp.nan, jnp.where(there, elite.score, jnp.inf).min()),
+        "elite_score_mean": jnp.where(empty, jnp.nan, jnp.where(there, elite.score, 0.0).sum() / count),
+        "elite_length": jnp.where(empty, jnp.nan, elite.length.sum() / count),
+    }

@@ -1,0 +1,49 @@
+"""From a config to a run folder that is ready to train: everything is checked before anything is written."""
+
+from pathlib import Path
+from typing import Any
+
+from onlooker import demos
+from onlooker.config import Config
+from onlooker.demos import Demos, shipped
+from onlooker.envs import make_env
+from onlooker.errors import UserError
+from onlooker.runs import RunFolder
+
+
+def begin(config: Config, out: Path | None = None, demo: Any = None) -> RunFolder:
+    """A new run folder. `demo` is a recording from memory in place of the one that the options name."""
+    world = config.world
+    env = make_env(world.env, world.env_kwargs, world.resolve(), world.max_episode_steps)
+    env.close()
+    shown = watch(config, demo)
+    return RunFolder.create(out or default_folder(config), config, shown)
+
+
+def watch(config: Config, demo: Any = None) -> Demos | None:
+    """The part of the demonstrations that the method may see."""
+    options = config.options
+    if options.needs == "nothing":
+        return None
+    source = demo if demo is not None else options.demo or shipped.robot_of(config.world.env)
+    if source is None:
+        raise UserError(f"there is no shipped demonstration for {config.world.env}; give one with --demo FILE")
+    recorded = demos.load(source).take(options.demo_episodes, options.demo_stride)
+    if options.needs == "actions":
+        if recorded.action is None:
+            raise UserError(
+                f"{config.method} needs a demonstration with actions; without them: i2l, gail-s, gaifo, bco"
+            )
+        return recorded
+    return recorded.states_only()
+
+
+def default_folder(config: Config) -> Path:
+    """runs/METHOD-ENV-DYNAMICS-sSEED, with a number behind it while that is taken."""
+    changes = [config.world.dynamics, *(f"{name}-{value}" for name, value in config.world.given().items())]
+    stem = "-".join([config.method, config.world.env.replace(":", "."), *changes, f"s{config.budget.seed}"])
+    stem = "".join(letter if letter.isalnum() or letter in "-._" else "_" for letter in stem)
+    path, number = Path("runs") / stem, 2
+    while path.exists():
+        path, number = Path("runs") / f"{stem}-{number}", number + 1
+    return path
