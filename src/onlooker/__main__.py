@@ -12,12 +12,15 @@ commands
   train METHOD    learn in a world with its own physics; `train --resume RUN` goes on with a run
   evaluate RUN    returns of whole deterministic episodes, also under other physics
   video RUN       film a trained policy
+  grid FILE       many runs from one file, resumable
   demos           list, show, record, import, export and check demonstrations
 
 methods
+  i2l             imitate those few of your own episodes that lie closest to the expert's states
   ppo             PPO on the true reward: makes experts, and is the oracle that imitators are measured against
 
 first steps
+  onlooker train i2l --env HalfCheetah-v5 --dynamics low-gravity --steps 1e6
   onlooker train ppo --env Hopper-v5 --dynamics low-gravity --steps 1e6 --out runs/hopper
   onlooker evaluate runs/hopper --dynamics high-friction
   onlooker video runs/hopper
@@ -30,7 +33,7 @@ physics
 The docs folder has a page for each method, the run folder and the demonstration format.
 """
 
-COMMANDS = ("train", "evaluate", "video", "demos")
+COMMANDS = ("train", "evaluate", "video", "demos", "grid")
 
 
 def main(argv: list[str] | None = None) -> int:

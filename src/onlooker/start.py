@@ -38,12 +38,16 @@ def watch(config: Config, demo: Any = None) -> Demos | None:
     return recorded.states_only()
 
 
+def folder_name(config: Config) -> str:
+    """METHOD-ENV-DYNAMICS-sSEED."""
+    changes = [config.world.dynamics, *(f"{name}-{value}" for name, value in config.world.given().items())]
+    name = "-".join([config.method, config.world.env.replace(":", "."), *changes, f"s{config.budget.seed}"])
+    return "".join(letter if letter.isalnum() or letter in "-._" else "_" for letter in name)
+
+
 def default_folder(config: Config) -> Path:
     """runs/METHOD-ENV-DYNAMICS-sSEED, with a number behind it while that is taken."""
-    changes = [config.world.dynamics, *(f"{name}-{value}" for name, value in config.world.given().items())]
-    stem = "-".join([config.method, config.world.env.replace(":", "."), *changes, f"s{config.budget.seed}"])
-    stem = "".join(letter if letter.isalnum() or letter in "-._" else "_" for letter in stem)
-    path, number = Path("runs") / stem, 2
+    path, number = Path("runs") / folder_name(config), 2
     while path.exists():
-        path, number = Path("runs") / f"{stem}-{number}", number + 1
+        path, number = Path("runs") / f"{folder_name(config)}-{number}", number + 1
     return path

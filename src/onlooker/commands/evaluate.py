@@ -9,6 +9,7 @@ import tyro
 
 from onlooker.commands.parse import parse
 from onlooker.config import Factors
+from onlooker.demos import shipped
 from onlooker.errors import UserError
 from onlooker.policies import Policy
 from onlooker.policies import load as load_policy
@@ -20,6 +21,8 @@ class Evaluate(Factors):
 
     run: Annotated[Path | None, tyro.conf.Positional] = None
     """A run folder, or a policy file."""
+    expert: str | None = None
+    """Or one of the shipped experts: ant, halfcheetah, hopper, walker2d."""
     episodes: int = 10
     """How many episodes."""
     dynamics: str | None = None
@@ -30,12 +33,12 @@ class Evaluate(Factors):
 
 def run(argv: list[str]) -> int:
     """Evaluate and print."""
-    from onlooker.evaluate import by_policy, evaluate, summarize
+    from onlooker.evaluation import by_policy, evaluate, summarize
 
     args = parse(Evaluate, argv, "onlooker evaluate", Evaluate.__doc__ or "")
-    policy = find_policy(args.run)
+    policy = find_policy(args.run, args.expert)
     world = policy.world.under(args.dynamics, args)
-    result = summarize(evaluate(world, lambda pool: by_policy(policy.actor, policy.options, pool), args.episodes))
+    result = summarize(evaluate(world, by_policy(policy), args.episodes))
     if args.json:
         print(json.dumps(result))
     else:
@@ -47,13 +50,16 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def find_policy(run: Path | None) -> Policy:
-    """The policy of a run folder, or of a policy file."""
-    if run is None:
-        raise UserError("name a run folder or a policy file")
+def find_policy(run: Path | None, expert: str | None = None) -> Policy:
+    """The policy of a run folder, of a policy file, or of a shipped expert."""
+    if (run is None) == (expert is None):
+        raise UserError("name a run folder or a policy file, or a shipped expert with --expert")
+    if expert is not None:
+        return load_policy(shipped.expert_path(expert))
+    assert run is not None
     if not run.exists():
         raise UserError(f"there is no run {run}")
     path = run / "policy.npz" if run.is_dir() else run
-    if run.is_dir() and not path.exists():
+    if not path.exists():
         raise UserError(f"{run} holds no finished policy yet; go on with `onlooker train --resume {run}`")
     return load_policy(path)

@@ -70,8 +70,8 @@ def run(argv: list[str]) -> int:
 
 
 def _train(folder: RunFolder, running: Running) -> int:
+    from onlooker.loop import Interrupted, train
     from onlooker.report.curve import draw_curve
-    from onlooker.train import Interrupted, train
 
     with Progress(folder.config, folder.path) as progress:
         try:

@@ -9,8 +9,7 @@ from onlooker.collect import HostPolicy
 from onlooker.config import World
 from onlooker.envs import Pool
 from onlooker.errors import UserError
-from onlooker.networks import Actor, PolicyOptions
-from onlooker.policies import pool_for
+from onlooker.policies import Policy, pool_for
 
 SEED = 2**31  # evaluation episodes start where no training run's episodes do
 
@@ -52,15 +51,20 @@ def record(pool: Pool, act: Behaviour) -> list[Recording]:
     return [recordings[i] for i in range(pool.num_envs)]
 
 
-def by_policy(actor: Actor, options: PolicyOptions, pool: Pool) -> Behaviour:
+def by_policy(policy: Policy) -> Callable[[Pool], Behaviour]:
     """Act on the mean of the policy's Gaussian."""
-    expected, given = actor.stats.mean.shape[0], pool.obs_size
-    if expected != given:
-        raise UserError(f"the policy expects observations of {expected} numbers, the environment gives {given}")
-    if actor.log_std.shape[0] != pool.action_size:
-        raise UserError(f"the policy has {actor.log_std.shape[0]} actions, the environment takes {pool.action_size}")
-    policy = HostPolicy(actor, options, pool.action_low, pool.action_high)
-    return lambda obs: policy.action(policy.draw(obs.astype(np.float32), None))
+
+    def behave(pool: Pool) -> Behaviour:
+        actor = policy.actor
+        expected, given = actor.stats.mean.shape[0], pool.obs_size
+        if expected != given:
+            raise UserError(f"the policy expects observations of {expected} numbers, the environment gives {given}")
+        if actor.log_std.shape[0] != pool.action_size:
+            raise UserError(f"the policy has {actor.log_std.shape[0]} actions, the environment {pool.action_size}")
+        host = HostPolicy(actor, policy.options, pool.action_low, pool.action_high)
+        return lambda obs: host.action(host.draw(obs.astype(np.float32), None))
+
+    return behave
 
 
 def by_chance(pool: Pool) -> Behaviour:

@@ -11,7 +11,7 @@ import numpy as np
 
 from onlooker import __version__, checkpoint, policies
 from onlooker.collect import Collector, HostPolicy
-from onlooker.evaluate import by_policy, evaluate, summarize
+from onlooker.evaluation import by_policy, evaluate, summarize
 from onlooker.policies import Policy, pool_for
 from onlooker.runs import RunFolder
 
@@ -63,7 +63,7 @@ def train(
         about = {"method": config.method, "seed": budget.seed, "steps": collector.steps, "version": __version__}
         policy = Policy(jax.device_get(method.actor(state)), options.policy, config.world, about)
         policies.save(folder.path / "policy.npz", policy)
-        judged = summarize(evaluate(config.world, lambda pool: by_policy(policy.actor, policy.options, pool)))
+        judged = summarize(evaluate(config.world, by_policy(policy)))
         result = about | collector.summary() | {f"eval_{name}": value for name, value in judged.items()}
         result["hours"] = (seconds_before + time.monotonic() - began) / 3600
         folder.finish(result)

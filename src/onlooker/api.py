@@ -1,0 +1,48 @@
+"""What the command line does, in a few lines of Python."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from onlooker import config, evaluation, loop, policies
+from onlooker.config import Factors, fill
+from onlooker.policies import Policy
+from onlooker.runs import read_metrics
+from onlooker.start import begin
+
+
+class Run(NamedTuple):
+    """A finished run."""
+
+    path: Path
+    result: dict[str, Any]
+
+    @property
+    def policy(self) -> Policy:
+        """The trained policy."""
+        return policies.load(self.path / "policy.npz")
+
+    @property
+    def metrics(self) -> dict[str, list[float]]:
+        """Columns of `metrics.csv`; `pandas.DataFrame(run.metrics)` makes a frame of them."""
+        return read_metrics(self.path)
+
+
+def train(
+    method: str, *, out: str | Path | None = None, demo: Any = None, threads: int | None = None, **settings: Any
+) -> Run:
+    """Learn: train("i2l", env="Hopper-v5", dynamics="low-gravity", demo=states, steps=1e6, ppo={"epochs": 10}).
+
+    `demo` is a file, a shipped name, or an array of states [T, D]; settings have the command line's names.
+    """
+    folder = begin(config.make(method, **settings), None if out is None else Path(out), demo)
+    return Run(folder.path, loop.train(folder, threads))
+
+
+def evaluate(
+    run: Run | str | Path, *, episodes: int = 10, dynamics: str | None = None, **factors: Any
+) -> dict[str, float]:
+    """return_mean, return_std, length_mean and episodes of a run's policy, in its own world or under other physics."""
+    path = run.path if isinstance(run, Run) else Path(run)
+    policy = policies.load(path / "policy.npz" if path.is_dir() else path)
+    world = policy.world.under(dynamics, fill(Factors, factors, "evaluate"))
+    return evaluation.summarize(evaluation.evaluate(world, evaluation.by_policy(policy), episodes))
