@@ -4,12 +4,13 @@
 
 Prints one JSON object: {robot: {loop, physics, ratio, memory_mb, first_iteration_s, i2l, i2l_ratio}}. `loop` is PPO as
 in the paper's setting (2048 steps an iteration, 5 epochs, 32 minibatches) through the real loop, run folder and all, in
-steps/s; `physics` replays the very same actions from the same states with nothing else, in the faster of two ways:
+steps/s; `physics` replays the loop's own actions from its own states with nothing else, in the faster of two ways:
 mj_step in threads, or mujoco.rollout. `i2l` is the full I2L loop and `i2l_ratio` its share of `loop`. Let nothing else
 run on the machine: the ratio is what counts, and it is only fair in one sitting.
 """
 
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -19,112 +20,134 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+
+import mujoco
+import mujoco.rollout
+import numpy as np
+
+from onlooker import config, loop
+from onlooker.envs.pool import MujocoPool, Transition
+from onlooker.start import begin
 
 ROBOTS = ("HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Ant-v5")
 WARM = 12  # iterations before the clock starts: compiling, and I2L's first whole episodes
 
 
-def loop_speed(method: str, robot: str, iterations: int) -> dict[str, float]:
-    """Steps/s of the real loop, and what it took to get there. Runs in a process of its own."""
-    began = float(os.environ["BEGAN"])  # when this process was started: Python's own start counts
-    from onlooker import config, loop
-    from onlooker.start import begin
+class Tape:
+    """What the pool did: its actions, and where each episode started."""
 
-    times = []
+    def __init__(self, pool: MujocoPool) -> None:
+        self.pool, self.play = pool, pool.step
+        self.actions: list[np.ndarray] = []
+        self.starts: list[dict[int, np.ndarray]] = [{} for _ in range(pool.num_envs)]  # step -> physics state
+
+    def begin(self) -> None:
+        self.actions.clear()
+        for env, starts in enumerate(self.starts):
+            starts.clear()
+            self._keep(env)
+
+    def step(self, action: np.ndarray) -> Transition:
+        transition = self.play(action)
+        self.actions.append(action)
+        for env in np.flatnonzero(transition.terminated | transition.truncated):
+            self._keep(int(env))
+        return transition
+
+    def _keep(self, env: int) -> None:
+        state = np.empty(mujoco.mj_stateSize(self.pool.model, MujocoPool.STATE))
+        mujoco.mj_getState(self.pool.model, self.pool.data[env], state, MujocoPool.STATE)
+        self.starts[env][len(self.actions)] = state
+
+
+def loop_speed(method: str, robot: str, iterations: int) -> dict[str, float]:
+    """Steps/s of the real loop, what it took to get there, and of bare physics doing the same."""
+    began = float(os.environ["BEGAN"])  # when this process was started: Python's own start counts
+    times: list[float] = []
+    tapes: list[Tape] = []
+    make_pool = loop.pool_for
+
+    def taped_pool(*args: Any, **kwargs: Any) -> Any:
+        pool = make_pool(*args, **kwargs)
+        assert isinstance(pool, MujocoPool)
+        tapes.append(Tape(pool))
+        pool.step = tapes[0].step  # type: ignore[method-assign]
+        return pool
+
+    def watch(iteration: int, metrics: dict[str, float]) -> None:
+        times.append(time.monotonic())
+        if iteration == WARM:
+            tapes[0].begin()
+
+    loop.pool_for = taped_pool
     made = config.make(method, env=robot, steps=(WARM + iterations) * 2048)
     with tempfile.TemporaryDirectory() as folder:
-        run = begin(made, Path(folder) / "run")
-        loop.train(run, watch=lambda iteration, metrics: times.append(time.monotonic()))
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    rate = 2048 * (len(times) - WARM) / (times[-1] - times[WARM - 1])
-    return {"rate": rate, "memory_mb": memory, "first_iteration_s": times[0] - began}
+        loop.train(begin(made, Path(folder) / "run"), watch=watch)
+    return {
+        "rate": 2048 * iterations / (times[-1] - times[WARM - 1]),
+        "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "first_iteration_s": times[0] - began,
+        "physics": max(in_threads(tapes[0]), in_rollout(tapes[0])) if method == "ppo" else 0.0,
+    }
 
 
-def physics_speed(robot: str, iterations: int) -> float:
-    """Steps/s of bare physics, replaying what a policy did: the faster of threads and mujoco.rollout."""
-    import mujoco
-    import mujoco.rollout
-    import numpy as np
-
-    from onlooker.envs import make_pool
-    from onlooker.envs.pool import MujocoPool
-
-    pool = make_pool(robot, 16, 0)
-    assert isinstance(pool, MujocoPool)
-    pool.reset()
-    rng = np.random.default_rng(0)
-    length = 2048 * iterations // 16
-    size = mujoco.mj_stateSize(pool.model, MujocoPool.STATE)
-    actions = np.clip(rng.standard_normal((length, 16, pool.action_size)) * 0.5, -1, 1)
-    starts: list[dict[int, np.ndarray]] = [{} for _ in range(16)]  # state after each reset, by step
-
-    def keep(env: int, step: int) -> None:
-        starts[env][step] = np.empty(size)
-        mujoco.mj_getState(pool.model, pool.data[env], starts[env][step], MujocoPool.STATE)
-
-    for env in range(16):
-        keep(env, 0)
-    for step in range(length):
-        transition = pool.step(actions[step])
-        for env in np.flatnonzero(transition.terminated | transition.truncated):
-            keep(int(env), step + 1)
+def in_threads(tape: Tape) -> float:
+    """Steps/s of replaying a tape through mj_step in threads."""
+    pool, cores = tape.pool, len(os.sched_getaffinity(0))
 
     def replay(envs: range) -> None:
-        for step in range(length):
+        for step, action in enumerate(tape.actions):
             for env in envs:
                 data = pool.data[env]
-                if step in starts[env]:
-                    mujoco.mj_setState(pool.model, data, starts[env][step], MujocoPool.STATE)
-                data.ctrl[:] = actions[step, env]
+                if step in tape.starts[env]:
+                    mujoco.mj_setState(pool.model, data, tape.starts[env][step], MujocoPool.STATE)
+                data.ctrl[:] = action[env]
                 mujoco.mj_step(pool.model, data, pool.task.frame_skip)
 
-    cores = len(os.sched_getaffinity(0))
-    shares = [range(first, 16, cores) for first in range(cores)]
     with ThreadPoolExecutor(cores) as threads:
         began = time.perf_counter()
-        list(threads.map(replay, shares))
-        in_threads = length * 16 / (time.perf_counter() - began)
+        list(threads.map(replay, [range(first, pool.num_envs, cores) for first in range(cores)]))
+        return len(tape.actions) * pool.num_envs / (time.perf_counter() - began)
 
-    # mujoco.rollout: every episode is one item of the batch, cut or padded to the longest piece of one length.
-    pieces = [(env, step) for env in range(16) for step in starts[env]]
-    span = max(1, int(np.median([_piece_length(starts[env], step, length) for env, step in pieces])))
-    pieces = [(env, step) for env, step in pieces if _piece_length(starts[env], step, length) >= span]
+
+def in_rollout(tape: Tape) -> float:
+    """Steps/s of replaying a tape through mujoco.rollout, which wants pieces of one length: the episodes' median."""
+    pool, end = tape.pool, len(tape.actions)
+    pieces = []
+    for env, starts in enumerate(tape.starts):
+        steps = [*starts, end]
+        pieces += [(env, first, last - first) for first, last in itertools.pairwise(steps)]
+    span = max(1, int(np.median([length for _, _, length in pieces])))
+    pieces = [piece for piece in pieces if piece[2] >= span]
     full = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
     initial = np.empty((len(pieces), mujoco.mj_stateSize(pool.model, full)))
     scratch = mujoco.MjData(pool.model)
-    for row, (env, step) in zip(initial, pieces):
-        mujoco.mj_setState(pool.model, scratch, starts[env][step], MujocoPool.STATE)
+    for row, (env, step, _) in zip(initial, pieces):
+        mujoco.mj_setState(pool.model, scratch, tape.starts[env][step], MujocoPool.STATE)
         mujoco.mj_getState(pool.model, scratch, row, full)
-    controls = np.stack([actions[step : step + span, env] for env, step in pieces])
-    controls = np.repeat(controls, pool.task.frame_skip, axis=1)
-    workers = [mujoco.MjData(pool.model) for _ in range(cores)]
+    actions = np.stack(tape.actions)
+    controls = np.stack([actions[step : step + span, env] for env, step, _ in pieces]).astype(float)
+    workers = [mujoco.MjData(pool.model) for _ in os.sched_getaffinity(0)]
     began = time.perf_counter()
-    mujoco.rollout.rollout(pool.model, workers, initial, controls)
-    rolled = len(pieces) * span / (time.perf_counter() - began)
-    pool.close()
-    return max(in_threads, rolled)
-
-
-def _piece_length(starts: dict[int, object], step: int, end: int) -> int:
-    return min([later for later in starts if later > step], default=end) - step
+    mujoco.rollout.rollout(pool.model, workers, initial, np.repeat(controls, pool.task.frame_skip, axis=1))
+    return len(pieces) * span / (time.perf_counter() - began)
 
 
 def measure(robot: str, iterations: int) -> dict[str, float]:
-    """Everything about one robot, each part in a fresh process, physics before and after the loops."""
+    """Everything about one robot, PPO and I2L each in a fresh process."""
 
-    def ask(*words: str) -> dict:
-        began = time.monotonic()
-        command = [sys.executable, __file__, "--part", *words, robot, str(iterations)]
-        environment = os.environ | {"BEGAN": str(began)}
-        answer = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    def ask(method: str) -> dict[str, float]:
+        command = [sys.executable, __file__, "--part", method, robot, str(iterations)]
+        environment = os.environ | {"BEGAN": str(time.monotonic())}
+        answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
         return json.loads(answer.stdout.splitlines()[-1])
 
-    before, ppo, i2l, after = ask("physics"), ask("ppo"), ask("i2l"), ask("physics")
-    physics = max(before["rate"], after["rate"])
+    ppo, i2l = ask("ppo"), ask("i2l")
     return {
         "loop": round(ppo["rate"]),
-        "physics": round(physics),
-        "ratio": round(ppo["rate"] / physics, 3),
+        "physics": round(ppo["physics"]),
+        "ratio": round(ppo["rate"] / ppo["physics"], 3),
         "memory_mb": round(max(ppo["memory_mb"], i2l["memory_mb"])),
         "first_iteration_s": round(ppo["first_iteration_s"], 1),
         "i2l": round(i2l["rate"]),
@@ -140,12 +163,8 @@ def main() -> None:
     args = parser.parse_args()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if args.part:
-        part, robot, iterations = args.part[0], args.part[1], int(args.part[2])
-        if part == "physics":
-            answer = {"rate": physics_speed(robot, iterations)}
-        else:
-            answer = loop_speed(part, robot, iterations)
-        print(json.dumps(answer))
+        method, robot, iterations = args.part
+        print(json.dumps(loop_speed(method, robot, int(iterations))))
     else:
         print(json.dumps({robot: measure(robot, args.iterations) for robot in args.robots}, indent=2))
 

@@ -1,0 +1,203 @@
+"""onlooker demos: list, show, record, import, export and check demonstrations."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from onlooker import demos
+from onlooker.commands.evaluate import find_policy
+from onlooker.commands.parse import parse
+from onlooker.config import Factors
+from onlooker.demos import Demos, shipped
+from onlooker.envs import make_env
+from onlooker.errors import UserError, nearest
+
+Source = Annotated[str, tyro.conf.Positional]
+
+
+@dataclass(frozen=True)
+class List:
+    """The demonstrations that ship with the package."""
+
+
+@dataclass(frozen=True)
+class Show:
+    """Say what a demonstration holds, and draw it: states over time, and a film strip where it can be rendered."""
+
+    demo: Source
+    """A file or a shipped one's name."""
+    out: Path | None = None
+    """The picture to write; DEMO.png by default."""
+
+
+@dataclass(frozen=True)
+class Record(Factors):
+    """Record whole deterministic episodes of a trained policy."""
+
+    run: Annotated[Path | None, tyro.conf.Positional] = None
+    """A run folder, or a policy file."""
+    expert: str | None = None
+    """Or one of the shipped experts: ant, halfcheetah, hopper, walker2d."""
+    out: Path = Path("demo.npz")
+    """The demonstration file to write."""
+    episodes: int = 1
+    """How many episodes."""
+    best_of: int | None = None
+    """Run this many episodes and keep those with the highest returns."""
+    states_only: bool = False
+    """Leave the actions out."""
+    dynamics: str | None = None
+    """Other physics than the policy's own."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """Make a demonstration of a recording: .csv, .hdf5, a plain .npz, or a Minari data set (minari:ID)."""
+
+    source: Source
+    """The recording."""
+    out: Path = Path("demo.npz")
+    """The demonstration file to write."""
+    env: str | None = None
+    """The environment that it is for; its observation size is checked."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write a demonstration for other tools: .csv, .hdf5, .npz, or a Minari data set (minari:ID)."""
+
+    demo: Source
+    """A file or a shipped one's name."""
+    target: Source
+    """Where to: the ending says the format."""
+    env: str | None = None
+    """The environment's id, for Minari; by default what the demonstration says."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Say whether a recording can be used, and what is odd about it."""
+
+    demo: Source
+    """A file or a shipped one's name."""
+    env: str | None = None
+    """The environment that it is for; its observation size is checked."""
+
+
+def run(argv: list[str]) -> int:
+    """Do one of the six."""
+    if not argv or argv[0] in ("-h", "--help"):
+        print("usage: onlooker demos ACTION [options]     (onlooker demos ACTION --help tells more)\n")
+        for name, (arguments, _) in ACTIONS.items():
+            print(f"  {name:8} {(arguments.__doc__ or '').splitlines()[0]}")
+        return 0
+    if argv[0] not in ACTIONS:
+        raise UserError(f"unknown action {argv[0]!r}{nearest(argv[0], ACTIONS)}")
+    arguments, act = ACTIONS[argv[0]]
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *rest: print(f"warning: {message}")
+        act(parse(arguments, argv[1:], f"onlooker demos {argv[0]}", arguments.__doc__ or ""))
+    return 0
+
+
+def describe(name: str, demo: Demos) -> str:
+    """One line."""
+    episodes = len(demo.lengths)
+    parts = [f"{len(demo.obs)} states of {demo.obs.shape[1]} numbers", f"{episodes} episode{'s' * (episodes != 1)}"]
+    parts.append("no actions" if demo.action is None else f"{demo.action.shape[1]} actions")
+    returns = demo.returns()
+    if returns is not None:
+        parts.append(f"return {returns.mean():.0f}")
+    if "env" in demo.meta:
+        parts.append(str(demo.meta["env"]))
+    return f"{name}: {', '.join(parts)}"
+
+
+def _list(args: List) -> None:
+    for name in shipped.names():
+        print(describe(name, demos.load(name)))
+
+
+def _show(args: Show) -> None:
+    demo = demos.load(args.demo)
+    print(describe(args.demo, demo))
+    for key, value in demo.meta.items():
+        print(f"  {key}: {value}")
+    out = args.out or Path(f"{Path(args.demo).stem}.png")
+    demos.draw(demo, out, _film_strip(demo))
+    print(f"drawn to {out}")
+
+
+def _film_strip(demo: Demos) -> list | None:
+    """Frames of the recorded states, where the environment is known and can be rendered."""
+    from onlooker.envs.render import replay_states
+
+    try:
+        return replay_states(demo)
+    except UserError:
+        return None
+
+
+def _record(args: Record) -> None:
+    from onlooker.evaluation import by_policy, evaluate
+    from onlooker.record import to_demos
+
+    policy = find_policy(args.run, args.expert)
+    world = policy.world.under(args.dynamics, args)
+    tried = max(args.episodes, args.best_of or 0)
+    recordings = evaluate(world, by_policy(policy), tried)
+    if args.best_of is not None:
+        recordings = sorted(recordings, key=lambda recording: -recording.ret)
+    demo = to_demos(recordings[: args.episodes], world, policy.meta)
+    demos.save(args.out, demo.states_only() if args.states_only else demo)
+    print(describe(str(args.out), demo))
+
+
+def _import(args: Import) -> None:
+    demo = demos.from_minari(args.source.removeprefix("minari:")) if args.source.startswith("minari:") else None
+    demo = demo if demo is not None else demos.import_file(args.source)
+    _warn_about(demo, args.env)
+    demos.save(args.out, demo)
+    print(describe(str(args.out), demo))
+
+
+def _export(args: Export) -> None:
+    demo = demos.load(args.demo)
+    if args.target.startswith("minari:"):
+        env = args.env or demo.meta.get("env")
+        if env is None:
+            raise UserError("name the environment's id with --env: Minari keeps it with the data")
+        demos.to_minari(demo, args.target.removeprefix("minari:"), env)
+    else:
+        demos.export(demo, args.target)
+    print(f"written to {args.target}")
+
+
+def _check(args: Check) -> None:
+    demo = demos.load(args.demo)
+    _warn_about(demo, args.env)
+    print(f"fine: {describe(args.demo, demo)}")
+
+
+def _warn_about(demo: Demos, env: str | None) -> None:
+    size = None
+    if env is not None:
+        made = make_env(env, max_episode_steps=1000)
+        size = int(made.observation_space.shape[0])  # type: ignore[index]
+        made.close()
+    for warning in demos.check(demo, size):
+        print(f"warning: {warning}")
+
+
+ACTIONS: dict[str, tuple[type, Callable[[Any], None]]] = {
+    "list": (List, _list),
+    "show": (Show, _show),
+    "record": (Record, _record),
+    "import": (Import, _import),
+    "export": (Export, _export),
+    "check": (Check, _check),
+}

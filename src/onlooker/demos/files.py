@@ -1,0 +1,300 @@
+"""Demonstrations in memory and in `.npz` files. A file may come from anywhere: none is unpickled, no size believed."""
+
+import json
+import math
+import os
+import secrets
+import warnings
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onlooker.errors import UserError
+
+KEYS = ("obs", "action", "next_obs", "terminated", "truncated", "lengths", "meta")
+MAX_BYTES = 2 * 2**30
+# Recorded states shrink 2 to 20 times; deflate can reach 1000, which only a bomb needs. Small files are let be.
+MAX_RATIO, SMALL_BYTES = 200, 64 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Demos:
+    """Recorded episodes, one after the other: T states of D numbers, perhaps actions of A numbers, E episodes.
+
+    Making one converts numbers to float32 and refuses (UserError) wrong shapes and types. Without `lengths`, an
+    episode ends at each terminated or truncated row; without those too, all rows are one episode.
+    """
+
+    obs: np.ndarray  # [T, D] float32
+    action: np.ndarray | None = None  # [T, A] float32, as given to the environment
+    next_obs: np.ndarray | None = None  # [T, D] float32, the true successor of each state
+    terminated: np.ndarray | None = None  # [T] bool, of the step that leaves the row's state
+    truncated: np.ndarray | None = None  # [T] bool
+    lengths: np.ndarray = None  # type: ignore[assignment]  # [E] int64, sums to T; never None once made
+    meta: dict = field(default_factory=dict)  # JSON values; "env" and "returns" (one number an episode) are used
+
+    def __post_init__(self):
+        parts: dict[str, Any] = {"obs": _numbers("obs", self.obs)}
+        rows, size = parts["obs"].shape
+        for name in ("action", "next_obs", "terminated", "truncated"):
+            value = getattr(self, name)
+            convert = _numbers if name in ("action", "next_obs") else _flags
+            parts[name] = None if value is None else convert(name, value)
+            if value is not None and len(parts[name]) != rows:
+                raise UserError(f"{name} has {len(parts[name])} rows, but obs has {rows}: they must be equal")
+        if parts["next_obs"] is not None and parts["next_obs"].shape[1] != size:
+            raise UserError(f"next_obs has {parts['next_obs'].shape[1]} numbers a state, but obs has {size}")
+        if not isinstance(self.meta, dict):
+            raise UserError(f"meta is a {type(self.meta).__name__}; it must be a dict (a JSON object)")
+        parts["lengths"] = _lengths(self.lengths, rows, parts["terminated"], parts["truncated"])
+        for name, part in parts.items():
+            object.__setattr__(self, name, part)
+
+    def episodes(self) -> list[tuple[int, int]]:
+        """The rows of each episode: E pairs (start, stop)."""
+        stops = np.cumsum(self.lengths)
+        return [(int(stop - length), int(stop)) for stop, length in zip(stops, self.lengths)]
+
+    def state_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """States and their successors, both [N, D]: N = T with next_obs, else T - 1 for each episode of T states."""
+        if self.next_obs is not None:
+            return self.obs, self.next_obs
+        first = np.delete(np.arange(len(self.obs)), np.cumsum(self.lengths) - 1)
+        return self.obs[first], self.obs[first + 1]
+
+    def take(self, episodes: int | None = None, stride: int = 1) -> "Demos":
+        """The first `episodes` episodes (None: all), and of each its first state and every stride-th one after it.
+
+        With a stride above 1, `next_obs` is dropped, as it is one step away and the next row is not; a row is
+        terminated or truncated if any of the steps that it now stands for was. An action stays with its state.
+        """
+        count = len(self.lengths)
+        if episodes is not None and not 1 <= episodes <= count:
+            raise UserError(f"cannot take {episodes} episodes: the demonstration has {count} (take 1 to {count})")
+        if stride < 1:
+            raise UserError(f"stride {stride} is not a whole number of at least 1")
+        spans = self.episodes()[:episodes]
+        kept = np.concatenate([np.arange(start, stop, stride) for start, stop in spans])
+        meta = dict(self.meta)
+        if self.returns() is not None:
+            meta["returns"] = meta["returns"][:episodes]
+
+        def any_step(flags: np.ndarray | None) -> np.ndarray | None:
+            return None if flags is None else np.logical_or.reduceat(flags[: spans[-1][1]], kept)
+
+        return Demos(
+            obs=self.obs[kept],
+            action=None if self.action is None else self.action[kept],
+            next_obs=None if self.next_obs is None or stride > 1 else self.next_obs[kept],
+            terminated=any_step(self.terminated),
+            truncated=any_step(self.truncated),
+            lengths=np.array([len(range(start, stop, stride)) for start, stop in spans]),
+            meta=meta,
+        )
+
+    def states_only(self) -> "Demos":
+        """The same recording without its actions."""
+        return replace(self, action=None)
+
+    def returns(self) -> np.ndarray | None:
+        """[E] float64, the true return of each episode by meta["returns"]; None if the recording does not say."""
+        values = self.meta.get("returns")
+        if not isinstance(values, list) or len(values) != len(self.lengths):
+            return None
+        return np.array(values, np.float64) if all(isinstance(v, int | float) for v in values) else None
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    """A numeric numpy array of `value`, or UserError."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise UserError(f"{name} is ragged: its rows have different lengths") from None
+    if array.dtype.kind not in "fiub":
+        raise UserError(f"{name} holds {array.dtype.name} values; it must hold plain numbers")
+    return array
+
+
+def _numbers(name: str, value: Any) -> np.ndarray:
+    """[T, n] float32."""
+    array = _array(name, value)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise UserError(f"{name} has shape {array.shape}; it must be [steps, numbers a step]")
+    with np.errstate(over="ignore"):  # too large for float32 becomes infinite, which `check` reports by row
+        return array.astype(np.float32, copy=False)
+
+
+def _flags(name: str, value: Any) -> np.ndarray:
+    """[T] bool."""
+    array = _array(name, value)
+    if array.ndim != 1 or not np.isin(array, (0, 1)).all():
+        raise UserError(f"{name} must be one true or false (1 or 0) a step; it is {array.dtype} of shape {array.shape}")
+    return array.astype(bool, copy=False)
+
+
+def _lengths(value: Any, rows: int, terminated: np.ndarray | None, truncated: np.ndarray | None) -> np.ndarray:
+    """[E] int64, as given or else found from the flags."""
+    if value is None:
+        ends = np.zeros(rows, bool) if terminated is None else terminated.copy()
+        ends |= False if truncated is None else truncated
+        ends[-1:] = True
+        return np.diff(np.flatnonzero(ends), prepend=-1)
+    array = _array("lengths", value)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise UserError(f"lengths must be whole numbers, one an episode; it is {array.dtype} of shape {array.shape}")
+    least, total = min(array.tolist(), default=1), sum(array.tolist())  # Python's integers: no overflow
+    if least < 1 or total != rows:
+        raise UserError(f"lengths sum to {total}, the least is {least}; each must be 1 or more, their sum {rows}")
+    return array.astype(np.int64)
+
+
+def check(demos: Demos, obs_size: int | None = None, env_name: str = "the environment") -> list[str]:
+    """Refuse (UserError) what cannot be learned from; return warnings about what looks odd. Pure."""
+    count, size = demos.obs.shape
+    if count < 2:
+        raise UserError(f"{count} recorded states are too few; at least 2 are needed")
+    if obs_size is not None and size != obs_size:
+        raise UserError(f"a recorded state has {size} numbers, but a state of {env_name} has {obs_size}")
+    for name in ("obs", "next_obs", "action"):
+        if (values := getattr(demos, name)) is not None and not np.isfinite(values).all():
+            bad = np.argwhere(~np.isfinite(values))
+            row, column = bad[0]
+            what = "NaN" if np.isnan(values[row, column]) else "infinite (or too large for float32)"
+            raise UserError(f"{name} is {what} at row {row}, column {column} (bad numbers in all: {len(bad)})")
+    if (demos.obs == demos.obs[0]).all():
+        raise UserError(f"all {count} recorded states are the same: there is nothing to imitate")
+    found, episodes = [], len(demos.lengths)
+    state, next_state = demos.state_pairs()
+    repeats = int((state == next_state).all(axis=1).sum())
+    if repeats > 0.1 * count:
+        found.append(f"{repeats} of {count} states are followed by the same state again")
+    copies = episodes - len({demos.obs[start:stop].tobytes() for start, stop in demos.episodes()})
+    if copies:
+        found.append(f"{copies} of {episodes} episodes are copies of another one")
+    if len(state) == 0:
+        found.append("every episode is a single state: there are no state pairs for gaifo and bco")
+    return found
+
+
+def from_arrays(arrays: Mapping[str, Any], ignored: Iterable[str] = ()) -> Demos:
+    """Make Demos of arrays named by KEYS; one warning names the unknown keys and what the caller has `ignored`."""
+    unknown = sorted({str(key) for key in arrays.keys() - set(KEYS)} | set(ignored))
+    if unknown:
+        warnings.warn(f"ignored unknown keys: {', '.join(unknown)} (known: {', '.join(KEYS)})", UserWarning, 3)
+    if arrays.get("obs") is None:
+        raise UserError(f"there is no 'obs' (found: {', '.join([*map(str, arrays), *ignored]) or 'nothing'})")
+    return Demos(**{key: _meta(arrays[key]) if key == "meta" else arrays[key] for key in KEYS if key in arrays})
+
+
+def to_arrays(demos: Demos) -> dict[str, Any]:
+    """The parts that the recording has, by KEYS; meta as a JSON string."""
+    try:
+        text = json.dumps(demos.meta, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UserError(f"meta holds something that JSON cannot: {error}") from None
+    return {key: getattr(demos, key) for key in KEYS if getattr(demos, key) is not None} | {"meta": text}
+
+
+def _meta(value: Any) -> Any:
+    """The dict behind a JSON string (str, bytes, or an array of one such)."""
+    if value is None or isinstance(value, dict):
+        return value or {}
+    try:
+        return json.loads(np.asarray(value).item())
+    except (TypeError, ValueError, RecursionError):
+        raise UserError("meta is not a JSON string") from None
+
+
+@contextmanager
+def reading(path: Path, kind: str) -> Iterator[None]:
+    """Turn whatever goes wrong while a file of unknown origin is parsed into one line that names the file."""
+    try:
+        if path.exists() and not path.is_file():
+            raise UserError("is a folder, not a file" if path.is_dir() else "is not a regular file")
+        if path.stat().st_size == 0:
+            raise UserError("is empty")
+        yield
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    except (FileNotFoundError, PermissionError) as error:
+        raise UserError(f"{path}: {error.strerror or error}") from None
+    except Exception as error:  # on hostile bytes parsers raise nearly anything: zlib.error, SyntaxError, TypeError...
+        raise UserError(f"{path}: damaged, or not {kind} ({one_line(error)})") from error
+
+
+def one_line(error: Exception) -> str:
+    """Another library's error, in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def refuse_bomb(claimed: int, file_bytes: int) -> None:
+    """Refuse a file of `file_bytes` that says it unpacks to `claimed` bytes, when that is absurd."""
+    if claimed > MAX_BYTES or (claimed > SMALL_BYTES and claimed > MAX_RATIO * file_bytes):
+        sizes = f"{claimed / 2**20:,.0f} MiB from {file_bytes / 2**20:,.1f} MiB"
+        raise UserError(f"unpacks to {sizes}; the limits are {MAX_BYTES // 2**20:,} MiB and {MAX_RATIO} to 1")
+
+
+def read_npz(path: str | Path) -> Demos:
+    """Read a demonstration file. Shapes and types are checked here, values by `check`."""
+    path = Path(path)
+    with reading(path, "an .npz file"), zipfile.ZipFile(path) as archive:
+        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        known = {key: info for key, info in members.items() if key in KEYS}
+        refuse_bomb(sum(info.file_size for info in known.values()), path.stat().st_size)
+        arrays = {key: _read_array(archive, key, info) for key, info in known.items()}
+        return from_arrays(arrays, ignored=members.keys() - known.keys())
+
+
+def _read_array(archive: zipfile.ZipFile, key: str, info: zipfile.ZipInfo) -> np.ndarray:
+    """One array of the archive. Not by np.load, which allocates whatever the array's header claims."""
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise UserError(f"{key} is packed by a method other than deflate; write it with np.savez_compressed")
+    with archive.open(info) as member:
+        if np.lib.format.read_magic(member) == (1, 0):
+            shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(member)
+        else:  # raises on a format that is not 2.0; 3.0 is for tables with named fields only
+            shape, fortran_order, dtype = np.lib.format.read_array_header_2_0(member)
+        if dtype.hasobject:
+            raise UserError(f"{key} holds pickled Python objects, which are never unpickled: save plain numbers")
+        size, held = math.prod(shape) * dtype.itemsize, info.file_size - member.tell()
+        if size != held:
+            raise UserError(f"{key} claims shape {shape} of {dtype.name}, {size} bytes, but the file holds {held}")
+        # Asking for `size` bytes bounds what is unpacked, even where the archive lies about a member's size.
+        data = member.read(size)
+    if len(data) != size:
+        raise UserError(f"{key} is cut short: {len(data)} of {size} bytes")
+    return np.ndarray(shape, dtype, data, order="F" if fortran_order else "C")
+
+
+@contextmanager
+def new_file(path: Path, overwrite: bool) -> Iterator[Path]:
+    """Yield a temporary path beside `path` to write to; put it in place, whole, only if the block ends well."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        if path.exists() and not overwrite:
+            raise UserError(f"{path}: already there; choose another name, or allow overwriting")
+        yield temporary
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def save(path: str | Path, demos: Demos, *, overwrite: bool = False) -> Path:
+    """Write a compressed demonstration file, whole or not at all; refuse what `check` refuses. Returns the path."""
+    path = Path(path)
+    if path.suffix.lower() != ".npz":
+        raise UserError(f"{path}: a demonstration file ends in .npz")
+    check(demos)
+    with new_file(path, overwrite) as temporary, open(temporary, "xb") as file:
+        np.savez_compressed(file, **to_arrays(demos))
+    return path

@@ -1,0 +1,104 @@
+"""The Wasserstein critic: clamps hold, distances are ordered, and g over its Lipschitz constant has the right size."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import ot
+import pytest
+
+from onlooker.critic import CriticOptions, CriticState, critic, score_rows
+
+RNG = np.random.default_rng(0)
+EXPERT = RNG.standard_normal((1000, 3)).astype(np.float32)
+
+
+def trained(own: np.ndarray, options: CriticOptions, rounds: int) -> tuple[CriticState, float]:
+    made = critic(EXPERT, options)
+    own = jnp.asarray(own, jnp.float32)
+
+    def draw(key: jax.Array, n: int) -> jax.Array:
+        return own[jax.random.randint(key, (n,), 0, len(own))]
+
+    fit = jax.jit(lambda state, key: made.fit(state, draw, key))
+    state, estimate = made.init(jax.random.key(0)), 0.0
+    for round_number in range(rounds):
+        state, metrics = fit(state, jax.random.key(round_number))
+        estimate = float(metrics["wasserstein"])
+    return state, estimate
+
+
+def test_clamped_weights_and_biases_stay_inside_after_every_step():
+    options = CriticOptions(steps=1, warm_up=False, learning_rate=1e-2, clamp=0.05)
+    for rounds in (1, 4):
+        state, _ = trained(EXPERT + 3, options, rounds)
+        for leaf in jax.tree.leaves(state.net):
+            assert float(jnp.abs(leaf).max()) <= np.float32(0.05)
+
+
+def test_estimate_orders_known_distances():
+    """Shifting a cloud by d moves it by exactly d in W1."""
+    options = CriticOptions(learning_rate=1e-3)
+    estimates = [trained(EXPERT + np.array([shift, 0, 0]), options, 8)[1] for shift in (0.0, 0.5, 1.0, 3.0)]
+    assert estimates == sorted(estimates)
+    assert estimates[0] < 0.1 * estimates[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "factor"),
+    [
+        (CriticOptions(positive_penalty=0.0, learning_rate=1e-3), 2.0),
+        (CriticOptions(lipschitz="gradient-penalty", positive_penalty=0.0, learning_rate=1e-3), 1.3),
+    ],
+)
+def test_estimate_over_its_lipschitz_constant_is_near_the_exact_distance(options, factor):
+    """g / Lip(g) is 1-Lipschitz, so its gap can't pass W1 and, once trained, should come within the stated factor."""
+    own = (EXPERT[:500] * 0.8 + [2.0, -1.0, 0.0]).astype(np.float32)
+    exact = ot.emd2([], [], ot.dist(EXPERT[:500], own, metric="euclidean"))
+    made = critic(EXPERT, options)
+    state, _ = trained(own, options, 15)
+    everywhere = np.concatenate([EXPERT[:500], own, (EXPERT[:500] + own) / 2])
+    slopes = jax.vmap(jax.grad(lambda s: made.g(state.net, s)))(jnp.asarray(everywhere))
+    lipschitz = float(jnp.linalg.norm(slopes, axis=-1).max())
+    gap = float(made.g(state.net, EXPERT[:500]).mean() - made.g(state.net, own).mean()) / lipschitz
+    assert exact / factor <= gap <= exact * 1.001
+
+
+def test_warm_up_takes_5_4_3_2_times_the_steps():
+    counts = []
+    made = critic(EXPERT, CriticOptions(steps=3))
+    calls = []
+
+    def draw(key: jax.Array, n: int) -> jax.Array:
+        jax.debug.callback(lambda: calls.append(1))
+        return jnp.asarray(EXPERT[:n])
+
+    state = made.init(jax.random.key(0))
+    for _ in range(6):
+        calls.clear()
+        state, _ = made.fit(state, draw, jax.random.key(0))
+        jax.effects_barrier()
+        counts.append(len(calls))
+    assert counts == [15, 12, 9, 6, 3, 3]
+
+
+def test_positive_penalty_lifts_g_above_zero():
+    state, _ = trained(EXPERT + 1, CriticOptions(learning_rate=1e-3), 8)
+    lifted = critic(EXPERT, CriticOptions()).g(state.net, jnp.asarray(EXPERT))
+    assert float((lifted < 0).mean()) < 0.05
+
+
+def test_score_rows_equals_g_and_is_zero_behind_the_count():
+    states = RNG.standard_normal((5000, 3)).astype(np.float32)
+    values = jax.jit(lambda s, n: score_rows(lambda x: x.sum(-1), s, n))(states, np.int32(4321))
+    np.testing.assert_allclose(values[:4321], states[:4321].sum(-1), rtol=1e-5, atol=1e-6)
+    assert not np.any(values[4321:])
+
+
+def test_normalised_critic_does_not_care_for_units():
+    """The same states in other units give the same g, when it looks at normalised states."""
+    key, units = jax.random.key(3), np.array([1.0, 100.0, 0.01], np.float32)
+    options = CriticOptions(normalize=True)
+    plain, scaled = critic(EXPERT, options), critic(EXPERT * units, options)
+    np.testing.assert_allclose(
+        plain.g(plain.init(key).net, EXPERT[:50]), scaled.g(scaled.init(key).net, EXPERT[:50] * units), rtol=1e-3
+    )

@@ -1,0 +1,115 @@
+"""The elite buffer keeps the k best episodes, whole, and its scores never fall by an insertion."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from onlooker import elite
+from onlooker.types import Episodes
+
+HORIZON = 6
+
+
+def episodes(*rows: list[float], capacity: int = 64, most: int = 16) -> Episodes:
+    """Episodes whose states are the given numbers and whose actions are their negatives."""
+    flat = np.array([number for row in rows for number in row], np.float32)
+    obs, owner = np.zeros((capacity, 1), np.float32), np.full(capacity, most, np.int32)
+    start, length = np.zeros(most, np.int32), np.zeros(most, np.int32)
+    obs[: len(flat), 0] = flat
+    length[: len(rows)] = [len(row) for row in rows]
+    start[: len(rows)] = np.cumsum([0, *map(len, rows)])[:-1]
+    for number, row in enumerate(rows):
+        owner[start[number] : start[number] + len(row)] = number
+    return Episodes(obs, -obs, owner, start, length)
+
+
+def g(obs):
+    return obs[..., 0]
+
+
+def add(buffer: elite.Elite, new: Episodes, order: elite.Order = "sum") -> tuple[elite.Elite, int]:
+    buffer, entered = elite.insert(buffer, new, elite.score(g, new, order))
+    return buffer, int(entered)
+
+
+def test_score_is_the_sum_or_the_mean_by_hand():
+    new = episodes([1, 2, 3], [10], [0, 4])
+    np.testing.assert_allclose(elite.score(g, new, "sum")[:3], [6, 10, 4])
+    np.testing.assert_allclose(elite.score(g, new, "mean")[:3], [2, 10, 2])
+    assert np.all(np.isneginf(elite.score(g, new, "sum")[3:]))
+
+
+def test_keeps_the_best_with_their_own_states_and_actions():
+    buffer, entered = add(elite.init(2, HORIZON, 1, 1), episodes([1, 1], [5, 2, 1], [3]))
+    assert entered == 2
+    kept = {float(score): slot for slot, score in enumerate(buffer.score)}
+    assert set(kept) == {8.0, 3.0}
+    slot = kept[8.0]
+    assert int(buffer.length[slot]) == 3
+    np.testing.assert_array_equal(buffer.obs[slot, :3, 0], [5, 2, 1])
+    np.testing.assert_array_equal(buffer.action[slot, :3, 0], [-5, -2, -1])
+
+
+def test_order_decides_who_is_best():
+    new = episodes([3, 3, 3], [5])
+    by_sum, _ = add(elite.init(1, HORIZON, 1, 1), new, "sum")
+    by_mean, _ = add(elite.init(1, HORIZON, 1, 1), new, "mean")
+    assert int(by_sum.length[0]) == 3
+    assert int(by_mean.length[0]) == 1
+
+
+def test_a_resident_wins_a_tie_and_nan_never_enters():
+    buffer, _ = add(elite.init(1, HORIZON, 1, 1), episodes([2, 2]))
+    buffer, entered = add(buffer, episodes([4], [float("nan")]))
+    assert entered == 0
+    assert int(buffer.length[0]) == 2
+
+
+def test_a_resident_whose_score_became_nan_makes_room():
+    buffer, _ = add(elite.init(1, HORIZON, 1, 1), episodes([2, 2]))
+    buffer = elite.rescore(buffer, lambda obs: obs[..., 0] * jnp.nan, "sum")
+    buffer, entered = add(buffer, episodes([-100]))
+    assert entered == 1
+
+
+def test_rescoring_uses_the_newest_g_and_ignores_padding():
+    buffer, _ = add(elite.init(3, HORIZON, 1, 1), episodes([1, 2], [7]))
+    newer = elite.rescore(buffer, lambda obs: 10 * obs[..., 0] + 1, "sum")
+    assert sorted(float(s) for s in newer.score if np.isfinite(s)) == [32.0, 71.0]  # 10*3 + 2*1 and 10*7 + 1
+    assert int(np.isneginf(newer.score).sum()) == 1  # the empty place stays empty
+
+
+@pytest.mark.parametrize("order", ["sum", "mean"])
+def test_total_score_never_falls_and_never_more_than_k(order):
+    """Random episodes, against a plain Python priority queue as the paper writes it."""
+    rng = np.random.default_rng(1)
+    buffer = elite.init(3, HORIZON, 1, 1)
+    queue: list[float] = []
+    step = jax.jit(lambda buffer, new: elite.insert(buffer, new, elite.score(g, new, order)))
+    for _ in range(40):
+        rows = [list(rng.normal(size=rng.integers(1, HORIZON + 1)).round(1)) for _ in range(rng.integers(0, 6))]
+        before = np.where(np.isfinite(buffer.score), buffer.score, -1e9).sum()
+        buffer, _ = step(buffer, episodes(*rows))
+        after = np.where(np.isfinite(buffer.score), buffer.score, -1e9).sum()
+        assert after >= before - 1e-4
+        assert buffer.obs.shape[0] == 3
+        for row in np.array([np.float32(r).sum() / (len(r) if order == "mean" else 1) for r in rows], np.float32):
+            if len(queue) < 3:
+                queue.append(row)
+            elif row > min(queue):
+                queue[int(np.argmin(queue))] = row
+        np.testing.assert_allclose(
+            sorted(s for s in buffer.score if np.isfinite(s)), sorted(queue), rtol=1e-5, atol=1e-5
+        )
+    assert step._cache_size() == 1
+
+
+def test_samples_every_state_equally_and_no_padding():
+    buffer, _ = add(elite.init(4, HORIZON, 1, 1), episodes([1, 2], [3, 4, 5, 6]))
+    obs, action = elite.sample(buffer, jax.random.key(0), 60_000)
+    np.testing.assert_array_equal(obs, -action)
+    values, counts = np.unique(obs, return_counts=True)
+    np.testing.assert_array_equal(values, [1, 2, 3, 4, 5, 6])
+    # 10,000 expected each, deviation about 91: five deviations.
+    assert np.abs(counts - 10_000).max() < 460
