@@ -13,6 +13,7 @@ from onlooker.envs import Pool
 from onlooker.envs.dynamics import Dynamics, resolve
 from onlooker.errors import UserError, nearest
 from onlooker.methods import METHODS, Problem
+from onlooker.presets import merged, preset_settings
 from onlooker.spelling import Count, FactorOption, Keywords, Wind
 
 FORMAT = 1  # of the run folder
@@ -147,8 +148,9 @@ class Config:
         )
 
 
-def make(method: str, **settings: Any) -> Config:
+def make(method: str, preset: str | None = None, **settings: Any) -> Config:
     """A run from plain values by their command-line names: make("ppo", env="Hopper-v5", ppo={"epochs": 10})."""
+    settings = merged(preset_settings(method, preset, settings.get("env", World.env)), settings)
     parts: dict[str, Any] = {"world": World, "budget": Budget, "options": method_options(method)}
     owner = {name: part for part, cls in parts.items() for name in cls.__dataclass_fields__}
     given: dict[str, dict[str, Any]] = {part: {} for part in parts}

@@ -26,12 +26,17 @@ class Exemplars(NamedTuple):
     """Whether there is anything to sample yet."""
 
 
+def no_sample(state: Any, key: jax.Array, n: int) -> Any:
+    """Nothing to show."""
+    return None
+
+
 def none() -> Exemplars:
     """No exemplars: for learning from the environment's own reward."""
     return Exemplars(
         init=lambda key: (),
         absorb=lambda state, episodes, iteration, key: (state, {}),
-        sample=lambda state, key, n: None,
+        sample=no_sample,
         ready=lambda state: jnp.array(True),
     )
 

@@ -15,6 +15,8 @@ from onlooker.evaluation import by_policy, evaluate, summarize
 from onlooker.policies import Policy, pool_for
 from onlooker.runs import RunFolder
 
+SNAPSHOTS = 20  # evenly spaced over a run
+
 Watcher = Callable[[int, dict[str, float]], None]
 """Called with (iterations done, metrics) after each iteration."""
 
@@ -41,6 +43,7 @@ def train(
     if start:
         collector.load(saved)
     folder.start_writing(start)
+    snapshots = {round(budget.iterations * share / SNAPSHOTS) for share in range(1, SNAPSHOTS + 1)}
     began = last_saved = time.monotonic()
     seconds_before = folder.seconds_so_far()
     try:
@@ -54,6 +57,8 @@ def train(
                 folder.log(iteration, metrics, seconds_before + time.monotonic() - began)
                 if watch is not None:
                     watch(iteration + 1, metrics)
+                if method.snapshot is not None and iteration + 1 in snapshots:
+                    folder.snapshot(iteration + 1, method.snapshot(state, key))
                 done = iteration + 1 == budget.iterations
                 if stop or done or time.monotonic() - last_saved > checkpoint_seconds:
                     folder.save(iteration + 1, state, collector.save())

@@ -21,6 +21,8 @@ from onlooker.rewards import RewardModel
 from onlooker.spelling import Dims
 from onlooker.types import Array, Method, Metrics, Rollout
 
+SNAPSHOT_ROWS = 1000  # exemplars kept in a snapshot
+
 Needs = Literal["nothing", "states", "state pairs", "actions"]
 """What of the demonstrations a method is shown, and no more."""
 
@@ -92,7 +94,12 @@ def compose(
         state = state._replace(learner=state.learner._replace(actor=actor))
         return state, about_exemplars | about_learning
 
-    return Method(init, update, lambda state: state.learner.actor)
+    def snapshot(state: State, key: jax.Array) -> dict[str, Any]:
+        obs, action = exemplars.sample(state.exemplars, key, SNAPSHOT_ROWS)
+        return {"obs": obs, "action": action, "rewards": state.rewards}
+
+    analysable = exemplars.sample is not exemplar_sources.no_sample
+    return Method(init, update, lambda state: state.learner.actor, snapshot if analysable else None)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from onlooker import __version__, checkpoint, demos
 from onlooker.config import FORMAT, Config
 from onlooker.demos import Demos
 from onlooker.errors import UserError
-from onlooker.files import atomic, write_json
+from onlooker.files import atomic, save_arrays, write_json
 
 TENSORBOARD_EVERY = 10  # iterations
 
@@ -110,6 +110,13 @@ class RunFolder:
         """A checkpoint after `iteration` iterations."""
         self._events.flush()
         checkpoint.save(self.checkpoints, iteration, state, collector, self.identity)
+
+    def snapshot(self, iteration: int, tree: Any) -> None:
+        """What the analyses will need of the run after `iteration` iterations."""
+        folder = self.path / "snapshots"
+        folder.mkdir(exist_ok=True)
+        arrays = checkpoint.flatten(tree, "")
+        save_arrays(folder / f"{iteration:08d}.npz", arrays, {"iteration": iteration}, compress=True)
 
     def seconds_so_far(self) -> float:
         """How long the run took before it was resumed."""

@@ -58,3 +58,5 @@ class Method(NamedTuple):
     """(state, rollout, iteration, key) -> (state, metrics)"""
     actor: Callable[[Any], Any]
     """state -> the `Actor` that acts in the environment"""
+    snapshot: Callable[[Any, jax.Array], Any] | None = None
+    """(state, key) -> a small pytree for later analysis, if there is anything to analyse"""

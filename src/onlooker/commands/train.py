@@ -9,7 +9,7 @@ import tyro
 
 from onlooker.commands.parse import parse
 from onlooker.commands.progress import Progress
-from onlooker.config import Budget, Config, World, method_options
+from onlooker.config import Budget, Config, World, make, method_options
 from onlooker.errors import UserError
 from onlooker.methods import METHODS
 from onlooker.runs import RunFolder
@@ -45,6 +45,8 @@ class Train(Generic[Options]):
     world: Annotated[World, tyro.conf.arg(name="")] = field(default_factory=World)
     budget: Annotated[Budget, tyro.conf.arg(name="")] = field(default_factory=Budget)
     running: Annotated[Running, tyro.conf.arg(name="")] = field(default_factory=Running)
+    preset: str | None = None
+    """A named set of defaults: paper, release (i2l). Options given beside it win."""
     out: Path | None = None
     """The run folder to make; runs/METHOD-ENV-DYNAMICS-sSEED by default."""
 
@@ -64,7 +66,11 @@ def run(argv: list[str]) -> int:
         print(_overview())
         return 0 if argv and argv[0] in ("-h", "--help") else _refuse(argv)
     options: Any = method_options(argv[0])
-    args: Train = parse(Train[options], argv[1:], f"onlooker train {argv[0]}", options.__doc__ or "")
+    # A preset changes the defaults that the command line starts from, so it is looked for first.
+    preset, env = _value_of("--preset", argv), _value_of("--env", argv) or World.env
+    base = make(argv[0], preset, env=env)
+    default = Train(base.options, budget=base.budget)
+    args: Train = parse(Train[options], argv[1:], f"onlooker train {argv[0]}", options.__doc__ or "", default)
     config = Config(argv[0], args.options, args.world, args.budget)
     return _train(begin(config, args.out), args.running)
 
@@ -91,6 +97,16 @@ def _train(folder: RunFolder, running: Running) -> int:
     print(f"eval_return {spread} over {result['eval_episodes']} deterministic episodes")
     print(f"curve, metrics and policy are in {folder.path}; film it with: onlooker video {folder.path}")
     return 0
+
+
+def _value_of(flag: str, argv: list[str]) -> str | None:
+    """What follows a flag, as `--flag value` or `--flag=value`."""
+    for word, following in zip(argv, [*argv[1:], None]):
+        if word == flag:
+            return following
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return None
 
 
 def _overview() -> str:
