@@ -7,7 +7,7 @@ READY := .venv/.ready
 .PHONY: train test test-learning lint format bench clean
 
 train: $(READY)
-	$(BIN)/onlooker train ppo --env HalfCheetah-v5 --dynamics low-gravity --steps 1e6
+	$(BIN)/onlooker train i2l --env HalfCheetah-v5 --dynamics low-gravity --steps 2e6 --video
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -m "not learning"

@@ -7,6 +7,7 @@ import numpy as np
 
 from onlooker.collect import HostPolicy
 from onlooker.config import World
+from onlooker.demos import Demos
 from onlooker.envs import Pool
 from onlooker.errors import UserError
 from onlooker.policies import Policy, pool_for
@@ -87,6 +88,16 @@ def evaluate(world: World, behave: Callable[[Pool], Behaviour], episodes: int = 
         return record(pool, behave(pool))
     finally:
         pool.close()
+
+
+def reference_returns(world: World, demo: Demos | None) -> dict[str, float]:
+    """What a return is compared with: random actions, no action, and the demonstration if its returns are known."""
+    returns = {
+        "random_return": summarize(evaluate(world, by_chance))["return_mean"],
+        "zero_return": summarize(evaluate(world, by_rest))["return_mean"],
+    }
+    known = None if demo is None else demo.returns()
+    return returns if known is None else returns | {"demo_return": float(known.mean())}
 
 
 def summarize(recordings: list[Recording]) -> dict[str, float]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from onlooker import __version__, checkpoint, policies
 from onlooker.collect import Collector, HostPolicy
-from onlooker.evaluation import by_policy, evaluate, summarize
+from onlooker.evaluation import by_policy, evaluate, reference_returns, summarize
 from onlooker.policies import Policy, pool_for
 from onlooker.runs import RunFolder
 
@@ -70,6 +70,7 @@ def train(
         policies.save(folder.path / "policy.npz", policy)
         judged = summarize(evaluate(config.world, by_policy(policy)))
         result = about | collector.summary() | {f"eval_{name}": value for name, value in judged.items()}
+        result |= reference_returns(config.world, folder.demo)
         result["hours"] = (seconds_before + time.monotonic() - began) / 3600
         folder.finish(result)
         return result

@@ -10,6 +10,7 @@ import tyro
 from onlooker.commands.parse import parse
 from onlooker.commands.progress import Progress
 from onlooker.config import Budget, Config, World, make, method_options
+from onlooker.demos import shipped
 from onlooker.errors import UserError
 from onlooker.methods import METHODS
 from onlooker.runs import RunFolder
@@ -24,6 +25,8 @@ class Running:
     """Threads for the physics; all cores by default."""
     checkpoint_seconds: float = 30.0
     """Save this often."""
+    video: bool = False
+    """Film the policy at the end; an imitator beside the expert in its own world."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +94,29 @@ def _train(folder: RunFolder, running: Running) -> int:
                     f"{failure}; kept up to its last checkpoint: onlooker train --resume {folder.path}"
                 ) from failure
             raise
-    draw_curve(folder.path)
+    references = {"random actions": result["random_return"], "no action": result["zero_return"]}
+    if "demo_return" in result:
+        references = {"the demonstration": result["demo_return"], **references}
+    draw_curve(folder.path, references)
     print(f"return {result['return']:.1f} over the last {result['episodes']} training episodes")
     spread = f"{result['eval_return_mean']:.1f} +- {result['eval_return_std']:.1f}"
     print(f"eval_return {spread} over {result['eval_episodes']} deterministic episodes")
-    print(f"curve, metrics and policy are in {folder.path}; film it with: onlooker video {folder.path}")
+    print("for comparison: " + ", ".join(f"{name} {value:.1f}" for name, value in references.items()))
+    if running.video:
+        _film(folder)
+    print(f"curve, metrics and policy are in {folder.path}")
     return 0
+
+
+def _film(folder: RunFolder) -> None:
+    """A film of the policy, beside the expert at home where there is one. Without a renderer: say so, and go on."""
+    from onlooker.commands import video
+
+    robot = shipped.robot_of(folder.config.world.env) if folder.demo is not None else None
+    try:
+        video.run([str(folder.path), *(["--beside", robot] if robot else [])])
+    except UserError as failure:
+        print(f"no film: {failure}")
 
 
 def _value_of(flag: str, argv: list[str]) -> str | None:

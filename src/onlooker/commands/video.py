@@ -14,8 +14,8 @@ try:
     import mujoco  # noqa: F401
 except Exception as failure:  # it loads the OpenGL that MUJOCO_GL names, and fails in many ways where that is missing
     raise UserError(
-        f"MuJoCo can't start with MUJOCO_GL={os.environ.get('MUJOCO_GL')!r} ({failure}); leave it unset, "
-        "or install what it names (Debian, for egl: libegl1 libgl1-mesa-dri)"
+        f"MuJoCo can't start with MUJOCO_GL={os.environ.get('MUJOCO_GL')!r} ({failure}); try MUJOCO_GL=egl, "
+        "on Debian or Ubuntu after: apt-get install libegl1 libgl1-mesa-dri"
     ) from failure
 
 from onlooker.commands.evaluate import find_policy

@@ -29,7 +29,7 @@ GIF_FPS, GIF_COLOURS = 12.5, 64
 GAP, LINE = 4, 20  # pixels between two pictures, and for a line of a caption
 SKY, BAR, INK, SOFT, MARK = (205, 216, 226), (24, 31, 40), (240, 244, 248), (160, 174, 188), (255, 196, 87)
 LIGHT = np.array([0.5, 1.0, -3.0])  # where it shines
-INSTALL = "on Debian or Ubuntu: apt-get install libegl1 libgl1-mesa-dri"
+INSTALL = "try MUJOCO_GL=egl, on Debian or Ubuntu after: apt-get install libegl1 libgl1-mesa-dri"
 
 Frames = Sequence[np.ndarray]
 """Pictures [H, W, 3] uint8, all of one size."""
@@ -257,7 +257,7 @@ def _try_picture(env: gym.Env) -> None:
         return
     if hasattr(env.unwrapped, "mujoco_renderer"):
         chosen = os.environ.get("MUJOCO_GL", "")
-        raise UserError(f"can't draw off-screen with MUJOCO_GL={chosen!r} ({problem}); leave it unset, and {INSTALL}")
+        raise UserError(f"can't draw off-screen with MUJOCO_GL={chosen!r} ({problem}); {INSTALL}")
     raise UserError(f"can't film {type(env.unwrapped).__name__}: {problem}")
 
 

@@ -1,0 +1,158 @@
+"""I2L as a whole: it sees states only, waits for its first episode, traces once, and works with other actuators."""
+
+from typing import Any
+
+import gymnasium as gym
+import jax
+import numpy as np
+import pytest
+
+from onlooker import config
+from onlooker.collect import Collector, HostPolicy
+from onlooker.demos import Demos
+from onlooker.envs import Pool, make_pool
+from onlooker.errors import UserError
+from onlooker.methods import Problem, matching
+from onlooker.types import Method, Rollout
+
+OPTIONS = config.make("i2l", critic={"steps": 2, "batch": 32}, discriminator={"exemplars": 64}).options
+
+
+def hopper(num_envs: int = 8) -> tuple[Pool, Problem]:
+    pool = make_pool("Hopper-v5", num_envs, 0, max_episode_steps=50)
+    pool.reset()
+    return pool, Problem(pool.obs_size, pool.action_size, num_envs, 50, 4)
+
+
+def walk(pool: Pool, method: Method, iterations: int, change: Any = lambda rollout: rollout) -> tuple[Any, list, Any]:
+    """Train for a few iterations; `change` tampers with each rollout before the update sees it."""
+    collector, update = Collector(pool, 256 // pool.num_envs, 0), jax.jit(method.update)
+    state, told = method.init(jax.random.key(0)), []
+    for iteration in range(iterations):
+        policy = HostPolicy(method.actor(state), OPTIONS.policy, pool.action_low, pool.action_high)
+        rollout = change(collector.collect(policy, iteration))
+        state, metrics = update(state, rollout, np.int32(iteration), jax.random.key(iteration))
+        told.append(jax.device_get(metrics))
+    return state, told, update
+
+
+def same(one: Any, other: Any) -> bool:
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+
+
+STATES = np.random.default_rng(0).standard_normal((200, 11)).astype(np.float32)
+
+
+def test_the_environments_reward_never_influences_the_update():
+    def perturbed(rollout: Rollout) -> Rollout:
+        noise = np.random.default_rng(1).standard_normal(rollout.steps.env_reward.shape)
+        return rollout._replace(steps=rollout.steps._replace(env_reward=noise.astype(np.float32)))
+
+    pool, problem = hopper()
+    plain, _, _ = walk(pool, OPTIONS.build(problem, Demos(STATES)), 3)
+    pool, problem = hopper()
+    tampered, _, _ = walk(pool, OPTIONS.build(problem, Demos(STATES)), 3, perturbed)
+    assert same(plain, tampered)
+
+
+def test_the_demonstrations_actions_never_influence_the_update():
+    results = []
+    for actions in (None, np.ones((200, 3)), -np.ones((200, 3))):
+        pool, problem = hopper()
+        results.append(walk(pool, OPTIONS.build(problem, Demos(STATES, action=actions)), 3)[0])
+    assert same(results[0], results[1])
+    assert same(results[0], results[2])
+
+
+def test_the_demonstrations_states_do():
+    """So that the two tests above could fail."""
+    results = []
+    for states in (STATES, STATES + 1):
+        pool, problem = hopper()
+        results.append(walk(pool, OPTIONS.build(problem, Demos(states)), 3)[0])
+    assert not same(results[0], results[1])
+
+
+def test_waits_for_the_first_episode_and_traces_once():
+    """One environment of 300-step episodes and rollouts of 128 steps: the first ends in the third rollout."""
+    pool = make_pool("HalfCheetah-v5", 1, 0, max_episode_steps=300)
+    pool.reset()
+    method = OPTIONS.build(Problem(17, 6, 1, 300, 4), Demos(np.ones((5, 17)) * np.arange(5)[:, None]))
+    collector = Collector(pool, 128, 0)
+    update: Any = jax.jit(method.update)
+    states = [method.init(jax.random.key(0))]
+    for iteration in range(4):
+        policy = HostPolicy(method.actor(states[-1]), OPTIONS.policy, pool.action_low, pool.action_high)
+        rollout = collector.collect(policy, iteration)
+        state, metrics = update(states[-1], rollout, np.int32(iteration), jax.random.key(iteration))
+        states.append(jax.device_get(state))
+        waiting = iteration < 2
+        assert same(states[-1].learner.value, states[-2].learner.value) == waiting
+        assert same(states[-1].rewards, states[-2].rewards) == waiting
+        assert np.isnan(metrics["disc_loss"]) == waiting
+        assert not same(states[-1].learner.actor.stats, states[-2].learner.actor.stats)
+        assert int(metrics["elite_entered"]) == (1 if iteration == 2 else 0)
+    assert update._cache_size() == 1
+
+
+def test_match_dims_compares_only_these_entries():
+    """Changing entries that are not matched changes nothing; a recording of just the matched ones is the same."""
+    options = config.make("i2l", match_dims=[0, 1, 4], critic={"steps": 2, "batch": 32}).options
+    other = STATES.copy()
+    other[:, [2, 3, 5, 6, 7, 8, 9, 10]] = 99.0
+    results = []
+    for states in (STATES, other, STATES[:, [0, 1, 4]]):
+        pool, problem = hopper()
+        results.append(walk(pool, options.build(problem, Demos(states)), 3)[0])
+    assert same(results[0], results[1])
+    assert same(results[0], results[2])
+
+
+@pytest.mark.parametrize(
+    ("dims", "size", "said"),
+    [(None, 5, "match-dims"), ((0, 11), 2, "0 to 10"), ((0, 0), 2, "different"), ((0, 1), 5, "2 .just these. or 11")],
+)
+def test_match_dims_refuses_what_does_not_fit(dims, size, said):
+    with pytest.raises(UserError, match=said):
+        matching(dims, np.zeros((4, size)), 11)
+
+
+class TwoMotors(gym.ActionWrapper):
+    """Hopper with two actuators instead of three: the second moves leg and foot together."""
+
+    def __init__(self) -> None:
+        super().__init__(gym.make("Hopper-v5"))
+        self.action_space = gym.spaces.Box(-1.0, 1.0, (2,), np.float32)
+
+    def action(self, action: np.ndarray) -> np.ndarray:
+        return np.array([action[0], action[1], 0.5 * action[1]], np.float32)
+
+
+def test_learns_from_a_recording_of_other_actuators():
+    """The expert has three actions, the imitator two; only states are compared."""
+    pool = make_pool(TwoMotors, 4, 0, max_episode_steps=50)
+    pool.reset()
+    demo = Demos(STATES, action=np.zeros((200, 3))).states_only()
+    state, told, _ = walk(pool, OPTIONS.build(Problem(11, 2, 4, 50, 3), demo), 3)
+    assert state.learner.actor.log_std.shape == (2,)
+    assert np.isfinite(told[-1]["wasserstein"])
+    assert np.isfinite(told[-1]["policy_loss"])
+
+
+def test_presets_hold_the_numbers_of_paper_and_release():
+    paper, release = (config.make("i2l", preset) for preset in ("paper", "release"))
+    assert (paper.budget.num_envs, release.budget.num_envs) == (1, 1)
+    assert paper.options.policy.hidden == (64, 64, 64)
+    assert release.options.policy.hidden == (64, 64)
+    for made in (paper.options, release.options):
+        assert made.ppo.learning_rate == 1e-4
+        assert (made.ppo.discount, made.ppo.trace, made.ppo.epochs, made.ppo.minibatches) == (0.99, 0.95, 5, 32)
+        assert (made.critic.learning_rate, made.critic.steps, made.critic.clamp) == (5e-5, 20, 0.05)
+        assert (made.discriminator.learning_rate, made.discriminator.steps) == (3e-4, 5)
+        assert made.elite.capacity == 5
+    assert (paper.options.elite.order, release.options.elite.order) == ("mean", "sum")
+    assert config.make("i2l", "release", env="Ant-v5").options.policy.log_std_init == -1.0
+    assert config.make("i2l", "release", ppo={"learning_rate": 1e-3}).options.ppo.learning_rate == 1e-3
+    with pytest.raises(UserError, match="did you mean 'paper'"):
+        config.make("i2l", "papper")
