@@ -63,6 +63,9 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     except BrokenPipeError:
         return 0
+    except OSError as failure:  # a full disk, a folder that went away
+        print(f"onlooker: {failure.filename or 'can not go on'}: {failure.strerror or failure}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("onlooker: interrupted", file=sys.stderr)
         return 130

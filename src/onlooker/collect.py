@@ -26,9 +26,8 @@ class HostPolicy:
         self._scale = 1 / np.sqrt(np.asarray(actor.stats.var) + np.float32(EPS))
         self._std = np.exp(np.clip(np.asarray(actor.log_std), options.log_std_min, options.log_std_max))
         self._squash, self._low, self._high = options.squash, low.reshape(-1), high.reshape(-1)
-        if self._squash and not (np.isfinite(self._low).all() and np.isfinite(self._high).all()):
-            raise UserError("the action space has no finite bounds to squash actions into; use --no-policy.squash")
-        self._centre, self._reach = (self._high + self._low) / 2, (self._high - self._low) / 2
+        if options.squash:
+            self._centre, self._reach = (self._high + self._low) / 2, (self._high - self._low) / 2
 
     def draw(self, obs: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
         """Gaussian draws [N, A] at raw observations [N, D], from standard normal noise; the mean without noise."""

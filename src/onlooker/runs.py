@@ -13,8 +13,7 @@ from onlooker.config import FORMAT, Config
 from onlooker.demos import Demos
 from onlooker.errors import UserError
 from onlooker.files import atomic, save_arrays, write_json
-
-TENSORBOARD_EVERY = 10  # iterations
+from onlooker.tensorboard import Events
 
 
 class RunFolder:
@@ -26,7 +25,7 @@ class RunFolder:
         self._lock: IO | None = None
         self._metrics: IO | None = None
         self._timing: IO | None = None
-        self._events: Any = None
+        self._events: Events | None = None
 
     @staticmethod
     def create(path: Path, config: Config, demo: Demos | None = None) -> "RunFolder":
@@ -91,24 +90,22 @@ class RunFolder:
             keep_lines(self.path / name, iteration + 1 if iteration else 0)
         self._metrics = (self.path / "metrics.csv").open("a", newline="")
         self._timing = (self.path / "timing.csv").open("a", newline="")
-        from tensorboardX import SummaryWriter
-
-        self._events = SummaryWriter(str(self.path), purge_step=iteration * self.config.budget.steps_per_iteration)
+        self._events = Events(self.path, iteration * self.config.budget.steps_per_iteration)
 
     def log(self, iteration: int, metrics: dict[str, float], seconds: float) -> None:
         """One line of metrics. They are the same whenever the run is repeated; the seconds it took go elsewhere."""
         assert self._metrics is not None
         assert self._timing is not None
+        assert self._events is not None
         _append(self._metrics, {"iteration": iteration, **metrics})
         _append(self._timing, {"iteration": iteration, "steps": metrics["steps"], "seconds": round(seconds, 4)})
-        if iteration % TENSORBOARD_EVERY == 0:
-            for name, value in metrics.items():
-                if name != "steps" and math.isfinite(value):
-                    self._events.add_scalar(name, value, int(metrics["steps"]))
+        finite = {name: value for name, value in metrics.items() if name != "steps" and math.isfinite(value)}
+        self._events.add(int(metrics["steps"]), finite)
 
     def save(self, iteration: int, state: Any, collector: dict[str, Any]) -> None:
         """A checkpoint after `iteration` iterations."""
-        self._events.flush()
+        if self._events is not None:
+            self._events.flush()
         checkpoint.save(self.checkpoints, iteration, state, collector, self.identity)
 
     def snapshot(self, iteration: int, tree: Any) -> None:

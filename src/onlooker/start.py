@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from onlooker import demos
 from onlooker.config import Config
 from onlooker.demos import Demos, shipped
@@ -16,6 +18,9 @@ def begin(config: Config, out: Path | None = None, demo: Any = None) -> RunFolde
     world = config.world
     env = make_env(world.env, world.env_kwargs, world.resolve(), world.max_episode_steps)
     env.close()
+    bounds: Any = env.action_space
+    if config.options.policy.squash and not (np.isfinite(bounds.low).all() and np.isfinite(bounds.high).all()):
+        raise UserError(f"{world.env} has no finite action bounds to squash actions into; use --policy.no-squash")
     shown = watch(config, demo)
     return RunFolder.create(out or default_folder(config), config, shown)
 

@@ -28,6 +28,13 @@ class Running:
     video: bool = False
     """Film the policy at the end; an imitator beside the expert in its own world."""
 
+    def check(self) -> None:
+        """Refuse what has no meaning."""
+        if self.threads is not None and self.threads < 1:
+            raise UserError(f"--threads must be at least 1, not {self.threads}")
+        if not self.checkpoint_seconds >= 0:
+            raise UserError(f"--checkpoint-seconds must be 0 or more, not {self.checkpoint_seconds}")
+
 
 @dataclass(frozen=True)
 class Resume(Running):
@@ -60,6 +67,7 @@ def run(argv: list[str]) -> int:
         if not argv[0].startswith("-"):
             raise UserError("--resume takes a run as it was begun: leave out the method and its options")
         resume = parse(Resume, argv, "onlooker train", Resume.__doc__ or "")
+        resume.check()
         folder = RunFolder.open(resume.resume)
         if folder.finished:
             print(f"{folder.path} is complete: there is nothing left to do")
@@ -74,6 +82,7 @@ def run(argv: list[str]) -> int:
     base = make(argv[0], preset, env=env)
     default = Train(base.options, budget=base.budget)
     args: Train = parse(Train[options], argv[1:], f"onlooker train {argv[0]}", options.__doc__ or "", default)
+    args.running.check()
     config = Config(argv[0], args.options, args.world, args.budget)
     return _train(begin(config, args.out), args.running)
 
