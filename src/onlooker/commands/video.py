@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import tyro
 
 from onlooker.errors import UserError
@@ -52,7 +53,7 @@ def run(argv: list[str]) -> int:
 
     args = parse(Video, argv, "onlooker video", Video.__doc__ or "")
     policy = find_policy(args.run, args.expert)
-    other = None if args.beside is None else find_other(args.beside)
+    other, other_name = (None, None) if args.beside is None else find_other(args.beside)
     out = args.out or default_film(args.run, args.expert)
     check_film_path(out)
     if args.steps < 1:
@@ -61,10 +62,10 @@ def run(argv: list[str]) -> int:
         raise UserError(f"--seed must be from 0 to {2**32 - 1}, not {args.seed}")
 
     world = policy.world.under(args.dynamics, args)
-    frames, fps, caption = film_policy(policy, world, args.seed, args.steps)
+    frames, fps, caption = film_policy(policy, world, args.seed, args.steps, args.expert and "expert")
     told = [caption]
     if other is not None:
-        left, left_fps, left_caption = film_policy(other, other.world, args.seed, args.steps)
+        left, left_fps, left_caption = film_policy(other, other.world, args.seed, args.steps, other_name)
         frames = side_by_side(at_fps(left, left_fps, fps), frames, (left_caption, caption))
         told = [f"left: {left_caption}", f"right: {caption}"]
     write_film(out, frames, fps)
@@ -73,11 +74,11 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def find_other(name: str) -> Policy:
-    """The policy of a run or a file, or the shipped expert of this name if there is none."""
-    path = Path(name)
-    expert = not path.exists() and shipped.robot_of(name) is not None
-    return find_policy(None, name) if expert else find_policy(path)
+def find_other(name: str) -> tuple[Policy, str | None]:
+    """The policy of a run or a file, or else of the shipped expert of this name; and what to call an expert."""
+    if not Path(name).exists() and shipped.robot_of(name) is not None:
+        return find_policy(None, name), "expert"
+    return find_policy(Path(name)), None
 
 
 def default_film(run: Path | None, expert: str | None) -> Path:
@@ -87,8 +88,13 @@ def default_film(run: Path | None, expert: str | None) -> Path:
     return run / "video.mp4" if run.is_dir() else run.with_suffix(".mp4")
 
 
-def film_policy(policy: Policy, world: World, seed: int, steps: int) -> tuple[list, float, str]:
-    """One deterministic episode: its pictures [H, W, 3], how many to show a second, and what to say of it."""
+def film_policy(
+    policy: Policy, world: World, seed: int, steps: int, name: str | None = None
+) -> tuple[list[np.ndarray], float, str]:
+    """One deterministic episode: its pictures [H, W, 3], how many to show a second, and what to say of it.
+
+    The policy is called by the method that made it unless it has another name.
+    """
     from onlooker.envs.render import film, filming, pace
     from onlooker.evaluation import by_policy
     from onlooker.policies import pool_for
@@ -104,10 +110,11 @@ def film_policy(policy: Policy, world: World, seed: int, steps: int) -> tuple[li
         every, fps = pace(env)
         frames, ret = film(env, act, seed, steps, every)
     changes = ", ".join(f"{name} {value}" for name, value in world.resolve().changes.items()) or "as shipped"
-    return frames, fps, f"{policy.meta.get('method', 'policy')} on {world.env}\n{changes}, return {ret:,.1f}"
+    told = f"{changes}, return {ret:,.1f} in {(len(frames) - 1) / fps:.1f} s"
+    return frames, fps, f"{name or policy.meta.get('method', 'policy')} on {world.env}\n{told}"
 
 
-def at_fps(frames: list, fps: float, wanted: float) -> list:
+def at_fps(frames: list[np.ndarray], fps: float, wanted: float) -> list[np.ndarray]:
     """The same film with another number of pictures a second: two robots may keep different time."""
     count = max(1, round(len(frames) * wanted / fps))
     return [frames[min(int(i * fps / wanted), len(frames) - 1)] for i in range(count)]

@@ -250,7 +250,7 @@ def _try_picture(env: gym.Env) -> None:
             warnings.simplefilter("ignore")  # GLFW's, of a missing screen
             picture = env.render()
     except Exception as failure:
-        problem = _first_line(failure)
+        problem = _first_line(failure) if str(failure) else problem
     finally:
         sys.unraisablehook = hook
     if isinstance(picture, np.ndarray) and picture.ndim == 3 and picture.shape[2] == 3:
