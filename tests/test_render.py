@@ -18,7 +18,7 @@ from onlooker import __main__ as command_line
 from onlooker import demos, networks, policies
 from onlooker.config import World
 from onlooker.demos import Demos
-from onlooker.envs import render
+from onlooker.envs import films, render
 from onlooker.envs.dynamics import Dynamics
 from onlooker.envs.make import make_env
 from onlooker.errors import UserError
@@ -200,13 +200,13 @@ def test_pace_keeps_the_time_of_the_world() -> None:
 
 def test_side_by_side_geometry() -> None:
     left, right = plain(2, 200), plain(5, 90, height=HEIGHT + 6)
-    joined = render.side_by_side(left, right, ("expert\nreturn 1", "imitator"))
-    bar = 2 * render.LINE + 12
+    joined = films.side_by_side(left, right, ("expert\nreturn 1", "imitator"))
+    bar = 2 * films.LINE + 12
     assert len(joined) == 5
-    assert all(frame.shape == (bar + HEIGHT + 6, 2 * WIDTH + render.GAP, 3) for frame in joined)
+    assert all(frame.shape == (bar + HEIGHT + 6, 2 * WIDTH + films.GAP, 3) for frame in joined)
     assert all(frame.dtype == np.uint8 for frame in joined)
     for frame in joined:
-        assert (frame[bar:, WIDTH + render.GAP :] == 90).all()  # the longer film runs on
+        assert (frame[bar:, WIDTH + films.GAP :] == 90).all()  # the longer film runs on
         assert frame[:bar].std() > 1  # somebody wrote there
     assert (joined[1][bar : bar + HEIGHT, :WIDTH] == 200).all()
     held = joined[2][bar : bar + HEIGHT, :WIDTH]
@@ -216,16 +216,16 @@ def test_side_by_side_geometry() -> None:
 
 
 def test_equal_films_are_not_dimmed() -> None:
-    joined = render.side_by_side(plain(3, 50), plain(3, 60), ("a", "b"))
+    joined = films.side_by_side(plain(3, 50), plain(3, 60), ("a", "b"))
     assert (joined[-1][-HEIGHT:, :WIDTH] == 50).all()
 
 
 def test_film_strip_takes_first_and_last() -> None:
     frames = [np.full((HEIGHT, WIDTH, 3), i, np.uint8) for i in range(11)]
-    strip = render.film_strip(frames, 3)
-    assert strip.shape == (HEIGHT, 3 * WIDTH + 2 * render.GAP, 3)
-    assert [strip[0, i * (WIDTH + render.GAP), 0] for i in range(3)] == [0, 5, 10]
-    assert render.film_strip(frames[:2], 5).shape == (HEIGHT, 2 * WIDTH + render.GAP, 3)
+    strip = films.film_strip(frames, 3)
+    assert strip.shape == (HEIGHT, 3 * WIDTH + 2 * films.GAP, 3)
+    assert [strip[0, i * (WIDTH + films.GAP), 0] for i in range(3)] == [0, 5, 10]
+    assert films.film_strip(frames[:2], 5).shape == (HEIGHT, 2 * WIDTH + films.GAP, 3)
 
 
 @pytest.mark.parametrize(("height", "width"), [(64, 96), (63, 95)])
@@ -233,7 +233,7 @@ def test_mp4_reads_back(tmp_path: Path, height: int, width: int) -> None:
     path = tmp_path / "film.mp4"
     path.write_text("the old film")
     frames = [np.full((height, width, 3), 10 * i, np.uint8) for i in range(20)]
-    render.write_film(path, frames, fps=20)
+    films.write_film(path, frames, fps=20)
     back = imageio.imread(path)
     assert back.shape == (20, 64, 96, 3)  # even
     assert np.abs(back.mean(axis=(1, 2, 3)) - 10 * np.arange(20)).max() < 4
@@ -249,7 +249,7 @@ def test_gif_keeps_its_time_with_fewer_pictures(tmp_path: Path) -> None:
     frames = plain(40)
     for column, frame in enumerate(frames):
         frame[:, column] = 255
-    render.write_film(path, frames, fps=40)
+    films.write_film(path, frames, fps=40)
     back = imageio.imread(path)
     assert back.shape == (10, HEIGHT, WIDTH, 3)
     assert imageio.immeta(path)["duration"] == 100  # milliseconds a picture
@@ -258,7 +258,7 @@ def test_gif_keeps_its_time_with_fewer_pictures(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["film.avi", "film", "missing/film.mp4"])
 def test_bad_names_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError):
-        render.write_film(tmp_path / name, plain(2), fps=20)
+        films.write_film(tmp_path / name, plain(2), fps=20)
 
 
 def test_a_failure_leaves_the_old_film(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,7 +269,7 @@ def test_a_failure_leaves_the_old_film(tmp_path: Path, monkeypatch: pytest.Monke
     path.write_text("the old film")
     monkeypatch.setattr(render, "_mp4", fail)
     with pytest.raises(UserError, match="No space left"):
-        render.write_film(path, plain(2), fps=20)
+        films.write_film(path, plain(2), fps=20)
     assert path.read_text() == "the old film"
     assert [file.name for file in tmp_path.iterdir()] == ["film.mp4"]
 
@@ -289,7 +289,7 @@ def test_from_training_to_film(tmp_path: Path, policy_file: Path) -> None:
     assert (both.returncode, both.stderr) == (0, "")
     assert "left: untrained on Hopper-v5, as shipped" in both.stdout
     assert "right: ppo on Hopper-v5, gravity 0.4" in both.stdout
-    assert imageio.imread(out).shape[1:] == (360 + 2 * render.LINE + 12, 2 * 480 + render.GAP, 3)
+    assert imageio.imread(out).shape[1:] == (360 + 2 * films.LINE + 12, 2 * 480 + films.GAP, 3)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def ship(run: RunFolder) -> None:
     }.items():
         demo = replace(demo, meta=demo.meta | {"date": made["date"]})
         demos.save(ASSETS / f"{name}.npz", demo, overwrite=True)
-    print(f"{robot}: {made['full_episodes']} full, best {best.meta['return']:.0f}")
+    print(f"{robot}: {made['full_episodes']} full, best {best.returns().mean():.0f}")
 
 
 def main() -> None:

@@ -27,7 +27,6 @@ def to_demos(recordings: list[Recording], world: World, made: dict[str, Any]) ->
             "env": world.env,
             "env_kwargs": world.env_kwargs,
             "dynamics": world.resolve().changes,
-            "return": float(np.mean(returns)),
             "returns": returns,
             "policy": made,
             "recorded_by": f"onlooker {__version__}",

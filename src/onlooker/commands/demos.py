@@ -2,10 +2,11 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import tyro
 
 from onlooker import demos
@@ -50,6 +51,8 @@ class Record(Factors):
     """Run this many episodes and keep those with the highest returns."""
     states_only: bool = False
     """Leave the actions out."""
+    overwrite: bool = False
+    """Replace the file if it is there."""
     dynamics: str | None = None
     """Other physics than the policy's own."""
 
@@ -64,6 +67,8 @@ class Import:
     """The demonstration file to write."""
     env: str | None = None
     """The environment that it is for; its observation size is checked."""
+    overwrite: bool = False
+    """Replace the file if it is there."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,8 @@ class Export:
     """Where to: the ending says the format."""
     env: str | None = None
     """The environment's id, for Minari; by default what the demonstration says."""
+    overwrite: bool = False
+    """Replace the file if it is there."""
 
 
 @dataclass(frozen=True)
@@ -153,44 +160,38 @@ def _record(args: Record) -> None:
     if args.best_of is not None:
         recordings = sorted(recordings, key=lambda recording: -recording.ret)
     demo = to_demos(recordings[: args.episodes], world, policy.meta)
-    demos.save(args.out, demo.states_only() if args.states_only else demo)
+    demos.save(args.out, demo.states_only() if args.states_only else demo, overwrite=args.overwrite)
     print(describe(str(args.out), demo))
 
 
 def _import(args: Import) -> None:
-    demo = demos.from_minari(args.source.removeprefix("minari:")) if args.source.startswith("minari:") else None
-    demo = demo if demo is not None else demos.import_file(args.source)
-    _warn_about(demo, args.env)
-    demos.save(args.out, demo)
+    demo = demos.import_file(args.source)
+    demos.load(demo, **_expected(args.env))  # says what is odd about it
+    demos.save(args.out, demo, overwrite=args.overwrite)
     print(describe(str(args.out), demo))
 
 
 def _export(args: Export) -> None:
     demo = demos.load(args.demo)
-    if args.target.startswith("minari:"):
-        env = args.env or demo.meta.get("env")
-        if env is None:
-            raise UserError("name the environment's id with --env: Minari keeps it with the data")
-        demos.to_minari(demo, args.target.removeprefix("minari:"), env)
-    else:
-        demos.export(demo, args.target)
+    if args.env is not None:
+        demo = replace(demo, meta=demo.meta | {"env": args.env})
+    demos.export(demo, args.target, overwrite=args.overwrite)
     print(f"written to {args.target}")
 
 
 def _check(args: Check) -> None:
-    demo = demos.load(args.demo)
-    _warn_about(demo, args.env)
+    demo = demos.load(args.demo, **_expected(args.env))
     print(f"fine: {describe(args.demo, demo)}")
 
 
-def _warn_about(demo: Demos, env: str | None) -> None:
-    size = None
-    if env is not None:
-        made = make_env(env, max_episode_steps=1000)
-        size = int(made.observation_space.shape[0])  # type: ignore[index]
-        made.close()
-    for warning in demos.check(demo, size):
-        print(f"warning: {warning}")
+def _expected(env: str | None) -> dict[str, Any]:
+    """The observation size of an environment, for `demos.load` to check."""
+    if env is None:
+        return {}
+    made = make_env(env, max_episode_steps=1000)
+    size = int(np.prod(made.observation_space.shape or ()))
+    made.close()
+    return {"obs_size": size, "env_name": env}
 
 
 ACTIONS: dict[str, tuple[type, Callable[[Any], None]]] = {

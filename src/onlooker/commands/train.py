@@ -123,7 +123,7 @@ def _film(folder: RunFolder) -> None:
 
     robot = shipped.robot_of(folder.config.world.env) if folder.demo is not None else None
     try:
-        video.run([str(folder.path), *(["--beside", robot] if robot else [])])
+        video.run([str(folder.path), "--steps", "300", *(["--beside", robot] if robot else [])])
     except UserError as failure:
         print(f"no film: {failure}")
 

@@ -1,6 +1,5 @@
 """onlooker video: film a policy, alone or beside another."""
 
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,20 +8,11 @@ from typing import Annotated
 import numpy as np
 import tyro
 
-from onlooker.errors import UserError
-
-try:
-    import mujoco  # noqa: F401
-except Exception as failure:  # it loads the OpenGL that MUJOCO_GL names, and fails in many ways where that is missing
-    raise UserError(
-        f"MuJoCo can't start with MUJOCO_GL={os.environ.get('MUJOCO_GL')!r} ({failure}); try MUJOCO_GL=egl, "
-        "on Debian or Ubuntu after: apt-get install libegl1 libgl1-mesa-dri"
-    ) from failure
-
 from onlooker.commands.evaluate import find_policy
 from onlooker.commands.parse import parse
 from onlooker.config import Factors, World
 from onlooker.demos import shipped
+from onlooker.errors import UserError
 from onlooker.policies import Policy
 from onlooker.spelling import Count
 
@@ -49,7 +39,7 @@ class Video(Factors):
 
 def run(argv: list[str]) -> int:
     """Film and say where the film is."""
-    from onlooker.envs.render import check_film_path, side_by_side, write_film
+    from onlooker.envs.films import check_film_path, side_by_side, write_film
 
     args = parse(Video, argv, "onlooker video", Video.__doc__ or "")
     policy = find_policy(args.run, args.expert)

@@ -277,7 +277,7 @@ def new_file(path: Path, overwrite: bool) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         if path.exists() and not overwrite:
-            raise UserError(f"{path}: already there; choose another name, or allow overwriting")
+            raise UserError(f"{path}: already there; choose another name, or overwrite it (--overwrite)")
         yield temporary
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -110,12 +111,16 @@ def _make_registered(name: str, kwargs: dict[str, Any]) -> gym.Env:
             ):
                 newest[spec.name] = spec
         raise UserError(f"unknown environment {name!r}{nearest(name, [spec.id for spec in newest.values()])}")
-    return _called(name, gym.make, name, **kwargs)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*out of date")  # who asks for an old version knows
+        return _called(name, gym.make, name, **kwargs)
 
 
 def _call_factory(source: EnvSource, kwargs: dict[str, Any]) -> gym.Env:
     if isinstance(source, str):
         module, _, attribute = source.partition(":")
+        if os.getcwd() not in sys.path:
+            sys.path.append(os.getcwd())  # as `python -m onlooker` has it; the installed command does not
         try:
             factory = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as failure:

@@ -1,38 +1,31 @@
-"""Films of robots: off-screen pictures through Gymnasium, two films side by side, and the files for them."""
+"""Pictures of robots, off screen, through Gymnasium."""
 
 import itertools
 import math
 import os
 import sys
-import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import mujoco
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
 
 from onlooker.demos import Demos
 from onlooker.envs.dynamics import Dynamics
+from onlooker.envs.films import first_line
 from onlooker.envs.make import EnvSource, make_env
 from onlooker.envs.tasks import TASKS
 from onlooker.errors import UserError
-from onlooker.files import atomic
 
 SIZE = (480, 360)  # width, height of a picture
 MAX_FPS = 50  # Hopper makes 125 steps a second: no screen needs them all
-GIF_FPS, GIF_COLOURS = 12.5, 64
-GAP, LINE = 4, 20  # pixels between two pictures, and for a line of a caption
-SKY, BAR, INK, SOFT, MARK = (205, 216, 226), (24, 31, 40), (240, 244, 248), (160, 174, 188), (255, 196, 87)
+SKY = (205, 216, 226)
 LIGHT = np.array([0.5, 1.0, -3.0])  # where it shines
 INSTALL = "try MUJOCO_GL=egl, on Debian or Ubuntu after: apt-get install libegl1 libgl1-mesa-dri"
 
-Frames = Sequence[np.ndarray]
-"""Pictures [H, W, 3] uint8, all of one size."""
 Act = Callable[[np.ndarray], np.ndarray]
 """Observations [1, D] -> actions [1, A]."""
 
@@ -77,7 +70,7 @@ def film(
             if over:
                 break
     except Exception as failure:
-        raise UserError(f"the environment failed: {type(failure).__name__}: {_first_line(failure)}") from failure
+        raise UserError(f"the environment failed: {type(failure).__name__}: {first_line(failure)}") from failure
     return frames, total
 
 
@@ -106,55 +99,6 @@ def replay_states(demo: Demos, count: int = 8) -> list[np.ndarray]:
             base.set_state(np.concatenate([place[row], obs[row, :shown]]), obs[row, shown:needed])
             frames.append(np.array(env.render(), np.uint8))
     return frames
-
-
-def side_by_side(left: Frames, right: Frames, captions: tuple[str, str], mark: str = "ended") -> list[np.ndarray]:
-    """Two films [H, W, 3] as one [bar + H, W + GAP + W, 3], each under its caption of one or more lines.
-
-    The shorter one holds its last picture, dimmed and marked.
-    """
-    length, height = max(len(left), len(right)), max(left[0].shape[0], right[0].shape[0])
-    lines = max(len(caption.splitlines()) for caption in captions)
-
-    def side(frames: Frames, caption: str) -> list[np.ndarray]:
-        bar = _caption_bar(caption, frames[0].shape[1], lines)
-        below = np.full((height - frames[0].shape[0], frames[0].shape[1], 3), BAR, np.uint8)
-        held = [_held(frames[-1], mark)] * (length - len(frames))
-        return [np.concatenate([bar, frame, below]) for frame in (*frames, *held)]
-
-    sides = zip(side(left, captions[0]), side(right, captions[1]))
-    return [np.concatenate([a, np.full((len(a), GAP, 3), BAR, np.uint8), b], axis=1) for a, b in sides]
-
-
-def film_strip(frames: Frames, count: int) -> np.ndarray:
-    """Evenly spaced pictures of a film, first and last among them, as one wide picture [H, W', 3]."""
-    chosen = np.linspace(0, len(frames) - 1, min(count, len(frames))).round().astype(int)
-    gap = np.full((frames[0].shape[0], GAP, 3), 255, np.uint8)
-    return np.concatenate([piece for i in chosen for piece in (gap, frames[i])][1:], axis=1)
-
-
-def write_film(path: Path, frames: Frames, fps: float) -> None:
-    """Write `.mp4` (H.264, plays everywhere) or `.gif` (fewer pictures and colours), whole or not at all."""
-    check_film_path(path)
-    encode = _gif if path.suffix.lower() == ".gif" else _mp4
-    with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder) / f"film{path.suffix.lower()}"
-        try:
-            encode(draft, frames, fps)
-            data = draft.read_bytes()
-        except (OSError, RuntimeError) as failure:  # no ffmpeg, or no room for the draft
-            raise UserError(f"can't make the film {path}: {_first_line(failure)}") from failure
-    with atomic(path) as stream:
-        stream.write(data)
-
-
-def check_film_path(path: Path) -> None:
-    """Refuse what can't be written, before any time is spent on filming."""
-    if path.suffix.lower() not in (".mp4", ".gif"):
-        raise UserError(f"can't make the film {path}: its name must end in .mp4 or .gif")
-    folder = path.absolute().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
-        raise UserError(f"can't write {path}: {'it is a folder' if path.is_dir() else f'no writable folder {folder}'}")
 
 
 class _Filmed(gym.Wrapper):
@@ -250,7 +194,7 @@ def _try_picture(env: gym.Env) -> None:
             warnings.simplefilter("ignore")  # GLFW's, of a missing screen
             picture = env.render()
     except Exception as failure:
-        problem = _first_line(failure) if str(failure) else problem
+        problem = first_line(failure) if str(failure) else problem
     finally:
         sys.unraisablehook = hook
     if isinstance(picture, np.ndarray) and picture.ndim == 3 and picture.shape[2] == 3:
@@ -259,48 +203,3 @@ def _try_picture(env: gym.Env) -> None:
         chosen = os.environ.get("MUJOCO_GL", "")
         raise UserError(f"can't draw off-screen with MUJOCO_GL={chosen!r} ({problem}); {INSTALL}")
     raise UserError(f"can't film {type(env.unwrapped).__name__}: {problem}")
-
-
-def _first_line(failure: BaseException) -> str:
-    return next(iter(str(failure).strip().splitlines()), type(failure).__name__)
-
-
-def _caption_bar(caption: str, width: int, lines: int) -> np.ndarray:
-    """A caption as a picture [bar, width, 3] with room for so many lines; one too long is set smaller."""
-    bar = Image.new("RGB", (width, LINE * lines + 12), BAR)
-    draw = ImageDraw.Draw(bar)
-    for row, line in enumerate(caption.splitlines()):
-        size = 14 if row else 16
-        while size > 8 and draw.textlength(line, ImageFont.load_default(size)) > width - 20:
-            size -= 1
-        place = (10, 6 + LINE * (row + 0.5))
-        draw.text(place, line, SOFT if row else INK, ImageFont.load_default(size), anchor="lm")
-    return np.asarray(bar)
-
-
-def _held(frame: np.ndarray, mark: str) -> np.ndarray:
-    """The last picture [H, W, 3] of a film that is over: dimmed, with a word on it."""
-    image = Image.fromarray((frame * 0.45).astype(np.uint8))
-    height, width = frame.shape[:2]
-    ImageDraw.Draw(image).text((width / 2, 0.9 * height), mark, MARK, ImageFont.load_default(height / 12), anchor="mm")
-    return np.asarray(image)
-
-
-def _mp4(path: Path, frames: Frames, fps: float) -> None:
-    import imageio.v2 as imageio
-
-    settings: dict[str, Any] = {"codec": "libx264", "pixelformat": "yuv420p", "macro_block_size": 2, "quality": 7}
-    writer: Any = imageio.get_writer(path, "FFMPEG", fps=fps, output_params=["-movflags", "+faststart"], **settings)
-    even = [(0, size % 2) for size in frames[0].shape[:2]] + [(0, 0)]  # as yuv420p must be
-    with writer, warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # JAX's, of forking: ffmpeg is another program, no fork of us
-        for frame in frames:
-            writer.append_data(np.pad(frame, even, "edge"))
-
-
-def _gif(path: Path, frames: Frames, fps: float) -> None:
-    every = math.ceil(fps / GIF_FPS)
-    # One palette for all, without dithering: what does not move is not stored again.
-    palette = Image.fromarray(film_strip(frames, 5)).quantize(GIF_COLOURS)
-    kept = [Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames[::every]]
-    kept[0].save(path, save_all=True, append_images=kept[1:], duration=round(1000 * every / fps), loop=0)
