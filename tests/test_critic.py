@@ -14,10 +14,10 @@ EXPERT = RNG.standard_normal((1000, 3)).astype(np.float32)
 
 def trained(own: np.ndarray, options: CriticOptions, rounds: int) -> tuple[CriticState, float]:
     made = critic(EXPERT, options)
-    own = jnp.asarray(own, jnp.float32)
+    states = jnp.asarray(own, jnp.float32)
 
     def draw(key: jax.Array, n: int) -> jax.Array:
-        return own[jax.random.randint(key, (n,), 0, len(own))]
+        return states[jax.random.randint(key, (n,), 0, len(own))]
 
     fit = jax.jit(lambda state, key: made.fit(state, draw, key))
     state, estimate = made.init(jax.random.key(0)), 0.0

@@ -1,5 +1,7 @@
 """The elite buffer keeps the k best episodes, whole, and its scores never fall by an insertion."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -86,7 +88,7 @@ def test_total_score_never_falls_and_never_more_than_k(order):
     rng = np.random.default_rng(1)
     buffer = elite.init(3, HORIZON, 1, 1)
     queue: list[float] = []
-    step = jax.jit(lambda buffer, new: elite.insert(buffer, new, elite.score(g, new, order)))
+    step: Any = jax.jit(lambda buffer, new: elite.insert(buffer, new, elite.score(g, new, order)))
     for _ in range(40):
         rows = [list(rng.normal(size=rng.integers(1, HORIZON + 1)).round(1)) for _ in range(rng.integers(0, 6))]
         before = np.where(np.isfinite(buffer.score), buffer.score, -1e9).sum()
@@ -94,7 +96,9 @@ def test_total_score_never_falls_and_never_more_than_k(order):
         after = np.where(np.isfinite(buffer.score), buffer.score, -1e9).sum()
         assert after >= before - 1e-4
         assert buffer.obs.shape[0] == 3
-        for row in np.array([np.float32(r).sum() / (len(r) if order == "mean" else 1) for r in rows], np.float32):
+        for row in np.array(
+            [np.array(r, np.float32).sum() / (len(r) if order == "mean" else 1) for r in rows], np.float32
+        ):
             if len(queue) < 3:
                 queue.append(row)
             elif row > min(queue):

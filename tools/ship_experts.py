@@ -17,7 +17,8 @@ from onlooker.demos.shipped import ROBOTS, robot_of
 from onlooker.evaluation import by_policy, evaluate
 from onlooker.files import atomic, sha256
 from onlooker.record import to_demos
-from onlooker.runs import RunFolder, read_json
+from onlooker.records import read_json
+from onlooker.runs import RunFolder
 
 ASSETS = Path(__file__).parents[1] / "src" / "onlooker" / "assets"
 RECORDED = 20  # episodes from fixed seeds; the first ten that are full are kept

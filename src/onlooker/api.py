@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from onlooker import config, evaluation, loop, policies
 from onlooker.config import Factors, fill
 from onlooker.policies import Policy
-from onlooker.runs import read_metrics
+from onlooker.records import read_metrics
 from onlooker.start import begin
 
 

@@ -87,9 +87,10 @@ class Collector:
             steps.next_obs[t], reward[t], steps.terminated[t], steps.truncated[t] = pool.step(policy.action(draw))
         steps.env_reward[:] = reward
         self.steps += length * count
-        if not np.isfinite(steps.action).all():
+        seen = np.isfinite(steps.obs).all(-1)  # a NaN that the environment shows makes a NaN action too
+        if not np.isfinite(steps.action[seen]).all():
             raise UserError(f"the policy's actions are NaN or infinite in iteration {iteration}: learning diverged")
-        if not (np.isfinite(steps.next_obs).all() and np.isfinite(reward).all()):
+        if not (seen.all() and np.isfinite(steps.next_obs).all() and np.isfinite(reward).all()):
             raise UserError(f"the environment returned NaN or infinite numbers in iteration {iteration}")
         return Rollout(steps, self._cut_episodes(steps, reward))
 

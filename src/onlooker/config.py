@@ -170,6 +170,8 @@ def method_options(method: str) -> type:
 
 def fill(cls: type, values: Mapping[str, Any], where: str) -> Any:
     """A dataclass from plain (JSON or TOML) values, each checked against its field's type."""
+    if not isinstance(values, Mapping):
+        raise UserError(f"{where}: {values!r} is no table of options")
     known = typing.get_type_hints(cls)
     filled = {}
     for name, value in values.items():
@@ -200,7 +202,7 @@ def _fit(kind: Any, value: Any, where: str) -> Any:
                 continue
     elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    elif kind is int and isinstance(value, int | float) and not isinstance(value, bool) and value == int(value):
+    elif kind is int and isinstance(value, int | float) and not isinstance(value, bool) and value % 1 == 0:
         return int(value)
     elif isinstance(kind, type) and kind not in (float, int) and isinstance(value, kind):
         return value
@@ -220,9 +222,12 @@ def check_numbers(options: Any, where: str = "") -> None:
         if dataclasses.is_dataclass(value):
             check_numbers(value, f"{name}.")
         for number in value if isinstance(value, tuple) else (value,):
-            if isinstance(number, bool) or not isinstance(number, int | float) or name in may_be_negative:
+            if isinstance(number, bool) or not isinstance(number, int | float):
                 continue
-            if not math.isfinite(number) or number < 0 or (number == 0 and name not in may_be_zero):
+            if name in may_be_negative:
+                if not math.isfinite(number):
+                    raise UserError(f"{flag} must be a finite number, not {number}")
+            elif not math.isfinite(number) or number < 0 or (number == 0 and name not in may_be_zero):
                 raise UserError(
                     f"{flag} must be a {'' if name in may_be_zero else 'positive, '}finite number, not {number}"
                 )

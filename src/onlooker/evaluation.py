@@ -12,7 +12,7 @@ from onlooker.envs import Pool
 from onlooker.errors import UserError
 from onlooker.policies import Policy, pool_for
 
-SEED = 2**31  # evaluation episodes start where no training run's episodes do
+SEED = 2**32  # one more than a run's seed can be: evaluation episodes start where no training episode does
 
 
 class Recording(NamedTuple):

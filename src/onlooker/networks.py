@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from onlooker import normalize
+from onlooker.errors import UserError
 from onlooker.normalize import Stats
 from onlooker.types import Array, Params
 
@@ -72,6 +73,10 @@ class PolicyOptions:
     """Lowest log standard deviation."""
     log_std_max: float = 2.0
     """Highest log standard deviation."""
+
+    def __post_init__(self) -> None:
+        if self.log_std_min > self.log_std_max:
+            raise UserError(f"--policy.log-std-min {self.log_std_min} is above --policy.log-std-max {self.log_std_max}")
 
 
 class Actor(NamedTuple):

@@ -13,6 +13,7 @@ from onlooker.config import FORMAT, Config
 from onlooker.demos import Demos
 from onlooker.errors import UserError
 from onlooker.files import atomic, save_arrays, write_json
+from onlooker.records import read_json
 from onlooker.tensorboard import Events
 
 
@@ -56,7 +57,10 @@ class RunFolder:
                 f"{path} was begun by onlooker {data.get('version')}, this is {__version__}: "
                 "it can't promise to go on with the same numbers"
             )
-        return RunFolder(path, Config.from_json(data))
+        try:
+            return RunFolder(path, Config.from_json(data))
+        except (KeyError, TypeError, AttributeError) as failure:
+            raise UserError(f"{path} is no run folder: config.json is incomplete ({failure})") from failure
 
     @property
     def demo(self) -> Demos | None:
@@ -90,7 +94,7 @@ class RunFolder:
             keep_lines(self.path / name, iteration + 1 if iteration else 0)
         self._metrics = (self.path / "metrics.csv").open("a", newline="")
         self._timing = (self.path / "timing.csv").open("a", newline="")
-        self._events = Events(self.path, iteration * self.config.budget.steps_per_iteration)
+        self._events = Events(self.path, iteration * self.config.budget.steps_per_iteration + 1)
 
     def log(self, iteration: int, metrics: dict[str, float], seconds: float) -> None:
         """One line of metrics. They are the same whenever the run is repeated; the seconds it took go elsewhere."""
@@ -130,21 +134,6 @@ class RunFolder:
         for stream in (self._metrics, self._timing, self._events, self._lock):
             if stream is not None:
                 stream.close()
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON file of a run folder."""
-    try:
-        return json.loads(path.read_text())
-    except (OSError, json.JSONDecodeError, UnicodeDecodeError) as failure:
-        raise UserError(f"{path.parent} is no run folder: can't read {path.name} ({failure})") from failure
-
-
-def read_metrics(path: Path) -> dict[str, list[float]]:
-    """Columns of a run's `metrics.csv`."""
-    with (Path(path) / "metrics.csv").open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    return {name: [float(row[name]) for row in rows] for name in (rows[0] if rows else ())}
 
 
 def keep_lines(path: Path, count: int) -> None:

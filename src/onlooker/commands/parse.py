@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import re
 from typing import Any, TypeVar
 
 import tyro
@@ -26,11 +25,19 @@ def parse(cls: type[T], argv: list[str], prog: str, description: str, default: A
 
 
 def _one_line(boxed: str, prog: str) -> str:
-    """What tyro says in a box, as one line: the complaint, then what was perhaps meant."""
-    lines = [re.sub(r"[│╭╮╰╯─]+", " ", line).strip() for line in boxed.splitlines()]
-    lines = [line for line in lines if line]
-    body = lines[1:] or lines  # the first is the box's title
-    complaint = body[0] if body else "the command line can't be read"
-    meant = [line.split(" ")[0].rstrip(",") for line in body if line.startswith("--")]
-    hint = f"; did you mean {meant[0]}?" if "Perhaps you meant:" in body and meant else ""
+    """What tyro says in a box, as one line: the complaint, then what was perhaps meant.
+
+    Below its title, the box has sections between rules; the complaint is the first, broken into lines to fit.
+    """
+    sections: list[list[str]] = [[]]
+    for line in boxed.splitlines()[1:]:
+        text = line.strip("│╭╮╰╯| ")
+        if not text.strip("─-"):
+            sections.append([])
+        else:
+            sections[-1].append(text)
+    filled = [section for section in sections if section]
+    complaint = " ".join(filled[0]) if filled else "the command line can't be read"
+    meant = [line for section in filled if section[0].startswith("Perhaps you meant") for line in section[1:]]
+    hint = f"; did you mean {meant[0].split()[0].rstrip(',')}?" if meant else ""
     return f"{complaint}{hint} (see {prog} --help)"

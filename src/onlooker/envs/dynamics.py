@@ -62,23 +62,32 @@ class Dynamics:
             mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, i) or f"joint{i}": i for i in range(model.njnt)
         }
 
+        touched: dict[str, bool] = {}
+
+        def scale(what: str, array: np.ndarray, where: Any, factor: float) -> None:
+            touched[what] = touched.get(what, False) or bool(np.any(array[where]))
+            array[where] *= factor
+
         model.opt.gravity *= self.gravity
         for body, factor in _by_index("density", self.density, body_names):
-            model.body_mass[body] *= factor
-            model.body_inertia[body] *= factor
+            scale("density", model.body_mass, body, factor)
+            scale("density", model.body_inertia, body, factor)
         for body, factor in _by_index("friction", self.friction, body_names):
-            model.geom_friction[model.geom_bodyid == body] *= factor
+            scale("friction", model.geom_friction, model.geom_bodyid == body, factor)
         for joint, factor in _by_index("damping", self.damping, joint_names):
-            model.dof_damping[model.dof_jntid == joint] *= factor
+            scale("damping", model.dof_damping, model.dof_jntid == joint, factor)
             if hasattr(model, "dof_dampingpoly"):  # the velocity-dependent part, from MuJoCo 4 on
-                model.dof_dampingpoly[model.dof_jntid == joint] *= factor
+                scale("damping", model.dof_dampingpoly, model.dof_jntid == joint, factor)
         for joint, factor in _by_index("armature", self.armature, joint_names):
-            model.dof_armature[model.dof_jntid == joint] *= factor
+            scale("armature", model.dof_armature, model.dof_jntid == joint, factor)
         for joint, factor in _by_index("stiffness", self.stiffness, joint_names):
-            model.jnt_stiffness[joint] *= factor
+            scale("stiffness", model.jnt_stiffness, joint, factor)
         driven = {name: joint for name, joint in joint_names.items() if joint in model.actuator_trnid[:, 0]}
         for joint, factor in _by_index("gear", self.gear, driven):
-            model.actuator_gear[model.actuator_trnid[:, 0] == joint] *= factor
+            scale("gear", model.actuator_gear, model.actuator_trnid[:, 0] == joint, factor)
+        for what, changed in touched.items():
+            if not changed:
+                raise UserError(f"{what} is 0 in this model wherever a factor would change it: it would do nothing")
         if any(self.wind):
             model.opt.wind[:] = self.wind
             if model.opt.density == 0 and model.opt.viscosity == 0:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from onlooker.files import atomic
-from onlooker.runs import read_json, read_metrics
+from onlooker.records import read_json, read_metrics
 
 
 def draw_curve(run: Path, references: dict[str, float] | None = None) -> Path:
