@@ -31,9 +31,12 @@ class HostPolicy:
 
     def draw(self, obs: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
         """Gaussian draws [N, A] at raw observations [N, D], from standard normal noise; the mean without noise."""
-        x = np.clip((obs - self._mean) * self._scale, -CLIP, CLIP)
+        x = (obs - self._mean) * self._scale
+        np.minimum(np.maximum(x, -CLIP, out=x), CLIP, out=x)  # np.clip takes five times as long to get going
         for weight, bias in self._layers[:-1]:
-            x = np.tanh(x @ weight + bias)
+            x = x @ weight
+            x += bias
+            np.tanh(x, out=x)
         weight, bias = self._layers[-1]
         mean = x @ weight + bias
         return mean if noise is None else mean + self._std * noise

@@ -45,13 +45,9 @@ class HalfCheetah:
         """Observations [N, D] of rows [N, R]."""
         return rows[:, self.first_shown :]
 
-    def reward(self, before: np.ndarray, after: np.ndarray, action: np.ndarray) -> np.ndarray:
-        """Rewards [N] of a control step."""
-        return self._forward(before, after) - self._control_cost(action)
-
-    def terminated(self, rows: np.ndarray) -> np.ndarray:
-        """Whether the episode ended for good, [N]."""
-        return np.zeros(len(rows), bool)
+    def judge(self, before: np.ndarray, after: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rewards [N] of a control step, and whether it ended the episode for good [N]."""
+        return self._forward(before, after) - self._control_cost(action), np.zeros(len(after), bool)
 
     def _forward(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         return self.forward_weight * ((after[:, 0] - before[:, 0]) / self.dt)
@@ -84,14 +80,11 @@ class Walker2d(HalfCheetah):
         """Whether the robot stands, [N]."""
         return _inside(rows[:, 1], self.z_range) & _inside(rows[:, 2], self.angle_range)
 
-    def reward(self, before: np.ndarray, after: np.ndarray, action: np.ndarray) -> np.ndarray:
-        """Rewards [N] of a control step."""
-        alive = self.healthy(after) * self.healthy_reward
-        return self._forward(before, after) + alive - self._control_cost(action)
-
-    def terminated(self, rows: np.ndarray) -> np.ndarray:
-        """Whether the robot fell, [N]."""
-        return ~self.healthy(rows) & self.ends_when_unhealthy
+    def judge(self, before: np.ndarray, after: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rewards [N] of a control step, and whether the robot fell [N]."""
+        healthy = self.healthy(after)
+        reward = self._forward(before, after) + healthy * self.healthy_reward - self._control_cost(action)
+        return reward, ~healthy & self.ends_when_unhealthy
 
 
 class Hopper(Walker2d):
@@ -130,17 +123,14 @@ class Ant(HalfCheetah):
         motion = rows[:, self.first_shown : self.nq + self.nv]
         return np.concatenate([motion, self._forces(rows)[:, 6:]], axis=1) if self.shows_forces else motion
 
-    def reward(self, before: np.ndarray, after: np.ndarray, action: np.ndarray) -> np.ndarray:
-        """Rewards [N] of a control step."""
+    def judge(self, before: np.ndarray, after: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rewards [N] of a control step, and whether the robot fell [N]."""
         place = self.nq + self.nv
         forward = (after[:, place] - before[:, place]) / self.dt * self.forward_weight
-        alive = self._healthy(after) * self.healthy_reward
+        healthy = self._healthy(after)
         contact_cost = self.contact_weight * np.square(self._forces(after)).sum(axis=-1)
-        return forward + alive - (self._control_cost(action) + contact_cost)
-
-    def terminated(self, rows: np.ndarray) -> np.ndarray:
-        """Whether the robot fell, [N]."""
-        return ~self._healthy(rows) & self.ends_when_unhealthy
+        reward = forward + healthy * self.healthy_reward - (self._control_cost(action) + contact_cost)
+        return reward, ~healthy & self.ends_when_unhealthy
 
     def _healthy(self, rows: np.ndarray) -> np.ndarray:
         z, (lowest, highest) = rows[:, 2], self.z_range
