@@ -119,8 +119,8 @@ def write_csv(path: str | Path, demos: Demos, *, overwrite: bool = False) -> Non
     for key in ("terminated", "truncated"):
         parts |= {} if getattr(demos, key) is None else {key: getattr(demos, key)}
     table = np.column_stack([column.astype(np.float64) for column in parts.values()])
-    with new_file(Path(path), overwrite) as temporary:
-        np.savetxt(temporary, table, "%.9g", ",", header=",".join(parts), comments="")  # 9 digits tell float32 apart
+    with new_file(Path(path), overwrite) as stream:
+        np.savetxt(stream, table, "%.9g", ",", header=",".join(parts), comments="")  # 9 digits tell float32 apart
 
 
 def _need(module: str, extra: str) -> Any:
@@ -166,7 +166,7 @@ def _own_dataset(h5py: Any, file: Any, name: str) -> Any:
 def write_hdf5(path: str | Path, demos: Demos, *, overwrite: bool = False) -> None:
     """Write datasets named as in the .npz file; meta is a JSON string."""
     h5py = _need("h5py", "hdf5")
-    with new_file(Path(path), overwrite) as temporary, h5py.File(temporary, "x") as file:
+    with new_file(Path(path), overwrite) as stream, h5py.File(stream, "w") as file:
         for key, value in files.to_arrays(demos).items():
             file.create_dataset(key, data=np.bytes_(value.encode()) if key == "meta" else value)
 

@@ -2,19 +2,18 @@
 
 import json
 import math
-import os
-import secrets
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from onlooker.errors import UserError
+from onlooker.files import atomic
 
 KEYS = ("obs", "action", "next_obs", "terminated", "truncated", "lengths", "meta")
 MAX_BYTES = 2 * 2**30
@@ -272,21 +271,12 @@ def _read_array(archive: zipfile.ZipFile, key: str, info: zipfile.ZipInfo) -> np
 
 
 @contextmanager
-def new_file(path: Path, overwrite: bool) -> Iterator[Path]:
-    """Yield a temporary path beside `path` to write to; put it in place, whole, only if the block ends well."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        if path.exists() and not overwrite:
-            raise UserError(f"{path}: already there; choose another name, or overwrite it (--overwrite)")
-        yield temporary
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+def new_file(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
+    """A stream whose content is put in place, whole, only if the block ends well; refuses a file that is there."""
+    if path.exists() and not overwrite:
+        raise UserError(f"{path}: already there; choose another name, or overwrite it (--overwrite)")
+    with atomic(path) as stream:
+        yield stream
 
 
 def save(path: str | Path, demos: Demos, *, overwrite: bool = False) -> Path:
@@ -295,6 +285,6 @@ def save(path: str | Path, demos: Demos, *, overwrite: bool = False) -> Path:
     if path.suffix.lower() != ".npz":
         raise UserError(f"{path}: a demonstration file ends in .npz")
     check(demos)
-    with new_file(path, overwrite) as temporary, open(temporary, "xb") as file:
-        np.savez_compressed(file, **to_arrays(demos))
+    with new_file(path, overwrite) as stream:
+        np.savez_compressed(stream, **to_arrays(demos))
     return path
