@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -273,7 +274,7 @@ def _read_array(archive: zipfile.ZipFile, key: str, info: zipfile.ZipInfo) -> np
 @contextmanager
 def new_file(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
     """A stream whose content is put in place, whole, only if the block ends well; refuses a file that is there."""
-    if path.exists() and not overwrite:
+    if os.path.exists(path) and not overwrite:  # which, unlike Path.exists, takes names of any length
         raise UserError(f"{path}: already there; choose another name, or overwrite it (--overwrite)")
     with atomic(path) as stream:
         yield stream
