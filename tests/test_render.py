@@ -267,7 +267,7 @@ def test_a_failure_leaves_the_old_film(tmp_path: Path, monkeypatch: pytest.Monke
 
     path = tmp_path / "film.mp4"
     path.write_text("the old film")
-    monkeypatch.setattr(render, "_mp4", fail)
+    monkeypatch.setattr(films, "_mp4", fail)
     with pytest.raises(UserError, match="No space left"):
         films.write_film(path, plain(2), fps=20)
     assert path.read_text() == "the old film"
