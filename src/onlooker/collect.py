@@ -66,6 +66,17 @@ class Collector:
         self._action = np.zeros((count, horizon, pool.action_size), np.float32)
         self._so_far = np.zeros(count, np.int64)
         self._return = np.zeros(count)
+        # No rollout can finish more than this: what was unfinished, and itself. The arrays are large and mostly
+        # padding, so they are made once; an update is over before the next rollout is cut.
+        capacity, most = count * (horizon - 1 + length), count * length
+        self._episodes = Episodes(
+            obs=np.zeros((capacity, pool.obs_size), np.float32),
+            action=np.zeros((capacity, pool.action_size), np.float32),
+            owner=np.full(capacity, most, np.int32),
+            start=np.zeros(most, np.int32),
+            length=np.zeros(most, np.int32),
+        )
+        self._filled = 0  # rows of them that hold an episode
         self.recent: deque[Ended] = deque()
         self.steps = 0
 
@@ -99,16 +110,9 @@ class Collector:
 
     def _cut_episodes(self, steps: Steps, reward: np.ndarray) -> Episodes:
         """Join what was unfinished with the rollout and cut at the ends; keep the rest for the next time."""
-        pool, count, horizon = self.pool, self.pool.num_envs, self.pool.max_episode_steps
-        # No rollout can finish more than this: what was unfinished, and itself.
-        capacity, most = count * (horizon - 1 + self.length), count * self.length
-        episodes = Episodes(
-            obs=np.zeros((capacity, pool.obs_size), np.float32),
-            action=np.zeros((capacity, pool.action_size), np.float32),
-            owner=np.full(capacity, most, np.int32),
-            start=np.zeros(most, np.int32),
-            length=np.zeros(most, np.int32),
-        )
+        count, episodes, before = self.pool.num_envs, self._episodes, self._filled
+        episodes.obs[:before], episodes.action[:before], episodes.owner[:before] = 0, 0, count * self.length
+        episodes.start[:], episodes.length[:] = 0, 0
         row, number = 0, 0
         for env in range(count):
             begin = 0
@@ -129,6 +133,7 @@ class Collector:
             self._obs[env, rest], self._action[env, rest] = steps.obs[begin:, env], steps.action[begin:, env]
             self._so_far[env] = rest.stop
             self._return[env] += reward[begin:, env].sum()
+        self._filled = row
         return episodes
 
     def _report(self, ret: float, length: int) -> None:
