@@ -31,7 +31,7 @@ from onlooker.envs.pool import MujocoPool, Transition
 from onlooker.start import begin
 
 ROBOTS = ("HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Ant-v5")
-NUM_ENVS = 32  # fewer calls for the same steps; at the default of 16 the loop makes about a tenth less
+NUM_ENVS = 32  # fewer calls for the same steps than at the defaults, which make about a tenth less
 WARM = 18  # iterations before the clock starts: compiling, and I2L's first whole episodes
 
 

@@ -87,7 +87,7 @@ class Budget:
     seed: int = 0
     """Same seed, same machine: same numbers."""
     num_envs: int = 16
-    """Environments in parallel."""
+    """Environments in parallel; the default is the method's own."""
     steps_per_iteration: Count = 2048
     """Steps between two updates, of all environments together."""
 
@@ -150,7 +150,9 @@ class Config:
 
 def make(method: str, preset: str | None = None, **settings: Any) -> Config:
     """A run from plain values by their command-line names: make("ppo", env="Hopper-v5", ppo={"epochs": 10})."""
-    settings = merged(preset_settings(method, preset, settings.get("env", World.env)), settings)
+    under = {"num_envs": method_options(method).best_num_envs}
+    under |= preset_settings(method, preset, settings.get("env", World.env))
+    settings = merged(under, settings)
     parts: dict[str, Any] = {"world": World, "budget": Budget, "options": method_options(method)}
     owner = {name: part for part, cls in parts.items() for name in cls.__dataclass_fields__}
     given: dict[str, dict[str, Any]] = {part: {} for part in parts}

@@ -112,6 +112,7 @@ class PPOMethod:
     """Divide rewards by the running deviation of the discounted return."""
 
     needs: ClassVar[Needs] = "nothing"
+    best_num_envs: ClassVar[int] = 16  # the default: what measured best
 
     def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes."""
@@ -163,6 +164,7 @@ class I2LMethod:
     elite: EliteOptions = field(default_factory=EliteOptions)
     discriminator: AIRLOptions = field(default_factory=AIRLOptions)
     needs: ClassVar[Needs] = "states"
+    best_num_envs: ClassVar[int] = 8
 
     def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes and the states of the expert."""
