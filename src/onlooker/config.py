@@ -163,7 +163,7 @@ def make(method: str, preset: str | None = None, **settings: Any) -> Config:
     return Config(method, **{part: fill(cls, given[part], part) for part, cls in parts.items()})
 
 
-def method_options(method: str) -> type:
+def method_options(method: str) -> Any:
     """The option class of a method."""
     if method not in METHODS:
         raise UserError(f"unknown method {method!r}{nearest(method, METHODS)}")
