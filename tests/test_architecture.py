@@ -107,7 +107,7 @@ def test_reports_read_files_only() -> None:
 
 def test_only_the_seam_knows_both_pools_and_policies() -> None:
     """Learning is pure functions over arrays: nothing that a method is made of steps an environment."""
-    assert not rooms(reach("onlooker.methods")) & {"collect", "evaluation", "runs", "checkpoint", "files"}
+    assert not rooms(reach("onlooker.methods")) & {"collect", "evaluation", "runs", "checkpoint"}
     assert not {name for name in reach("onlooker.methods") if name.startswith("onlooker.envs")} - {
         "onlooker.envs.dynamics"  # how a factor is written on the command line
     }

@@ -76,7 +76,7 @@ def run(argv: list[str]) -> int:
     if not argv or argv[0].startswith("-"):
         print(_overview())
         return 0 if argv and argv[0] in ("-h", "--help") else _refuse(argv)
-    options = method_options(argv[0])
+    options: Any = method_options(argv[0])
     # A preset changes the defaults that the command line starts from, so it is looked for first.
     preset, env = _value_of("--preset", argv), _value_of("--env", argv) or World.env
     base = make(argv[0], preset, env=env)
