@@ -7,7 +7,7 @@ import numpy as np
 from onlooker import networks, normalize
 from onlooker.airl import AIRLOptions, airl
 from onlooker.networks import PolicyOptions
-from onlooker.types import Steps
+from onlooker.types import Rows, Steps
 
 POLICY = PolicyOptions(squash=False, log_std_init=0.0)
 PLAIN = AIRLOptions(
@@ -32,7 +32,7 @@ def fitted(exemplar_mean: float, iterations: int):
     state = model.init(jax.random.key(1))
 
     def draw(key, n):
-        return jnp.zeros((n, 1)), exemplar_mean + jax.random.normal(key, (n, 1))
+        return Rows(jnp.zeros((n, 1)), exemplar_mean + jax.random.normal(key, (n, 1)))
 
     fit = jax.jit(lambda state, steps, key: model.fit(state, actor, steps, draw, key))
     for number in range(iterations):
@@ -97,7 +97,7 @@ def test_positive_penalty_keeps_f_positive():
         actor, state, rng = standard_actor(1, 1), model.init(jax.random.key(1)), np.random.default_rng(0)
 
         def draw(key, n):
-            return jnp.ones((n, 1)), jnp.ones((n, 1))
+            return Rows(jnp.ones((n, 1)), jnp.ones((n, 1)))
 
         fit = jax.jit(lambda state, steps, key, model=model, actor=actor: model.fit(state, actor, steps, draw, key))
         for number in range(60):

@@ -9,7 +9,7 @@ import pytest
 from onlooker import config
 from onlooker.config import Budget, Config, Factors, World
 from onlooker.errors import UserError
-from onlooker.methods import PPOMethod
+from onlooker.methods.oracle import PPOMethod
 from onlooker.spelling import parse_count, parse_kwargs, parse_wind
 
 

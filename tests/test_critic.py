@@ -6,7 +6,7 @@ import numpy as np
 import ot
 import pytest
 
-from onlooker.critic import CriticOptions, CriticState, critic, score_rows
+from onlooker.critic import CriticOptions, CriticState, critic, score_rows, spectral_norm
 
 RNG = np.random.default_rng(0)
 EXPERT = RNG.standard_normal((1000, 3)).astype(np.float32)
@@ -35,6 +35,22 @@ def test_clamped_weights_and_biases_stay_inside_after_every_step():
             assert float(jnp.abs(leaf).max()) <= np.float32(0.05)
 
 
+def test_spectral_norm_is_the_largest_singular_value():
+    matrix = RNG.standard_normal((17, 64)).astype(np.float32)
+    assert float(spectral_norm(jnp.asarray(matrix))) == pytest.approx(np.linalg.svd(matrix)[1][0], rel=0.05)
+    assert float(spectral_norm(jnp.diag(jnp.array([3.0, 1.0, 0.5])))) == pytest.approx(3.0, rel=1e-5)
+    assert float(spectral_norm(jnp.zeros((4, 2)))) == 0.0
+
+
+def test_spectral_weights_make_g_1_lipschitz_after_every_step():
+    options = CriticOptions(steps=1, warm_up=False, learning_rate=1e-2, lipschitz="spectral")
+    made = critic(EXPERT, options)
+    for rounds in (1, 4):
+        state, _ = trained(EXPERT + 3, options, rounds)
+        slopes = jax.vmap(jax.grad(lambda s, net=state.net: made.g(net, s)))(jnp.asarray(EXPERT))
+        assert float(jnp.linalg.norm(slopes, axis=-1).max()) <= 1.0
+
+
 def test_estimate_orders_known_distances():
     """Shifting a cloud by d moves it by exactly d in W1."""
     options = CriticOptions(learning_rate=1e-3)
@@ -48,6 +64,7 @@ def test_estimate_orders_known_distances():
     [
         (CriticOptions(positive_penalty=0.0, learning_rate=1e-3), 2.0),
         (CriticOptions(lipschitz="gradient-penalty", positive_penalty=0.0, learning_rate=1e-3), 1.3),
+        (CriticOptions(lipschitz="spectral", positive_penalty=0.0, learning_rate=1e-3), 1.5),
     ],
 )
 def test_estimate_over_its_lipschitz_constant_is_near_the_exact_distance(options, factor):

@@ -13,12 +13,14 @@ from scipy import stats as scipy_stats
 
 from onlooker import networks, normalize, ppo, rewards
 from onlooker.collect import Collector, HostPolicy
+from onlooker.descent import clipped_adam
 from onlooker.envs import make_pool
 from onlooker.envs.make import EnvSource
-from onlooker.methods import PPOMethod, Problem, State
+from onlooker.methods.compose import Problem, State
+from onlooker.methods.oracle import PPOMethod
 from onlooker.networks import PolicyOptions
 from onlooker.ppo import Batch, Learner, PPOOptions
-from onlooker.types import Array, Method, Steps
+from onlooker.types import Array, Method, Rows, Steps
 
 KEY = jax.random.key(0)
 POLICY = PolicyOptions(hidden=(16,))
@@ -106,7 +108,7 @@ def test_value_clip_by_hand() -> None:
 
 
 def test_gradients_are_clipped_by_their_norm() -> None:
-    adam = ppo.optimizer(PPOOptions(max_grad_norm=0.5, adam_eps=0.1))
+    adam = clipped_adam(max_grad_norm=0.5, eps=0.1)
     grads = {"a": jnp.array([3.0]), "b": jnp.array([4.0])}
     # The norm is 5, so a tenth of each is left: 0.3 and 0.4. Adam's first step is g / (|g| + eps): 0.3/0.4 and 0.4/0.5
     direction, _ = adam.update(grads, adam.init(grads))
@@ -204,7 +206,7 @@ def test_rewards_are_divided_by_the_deviation_of_the_discounted_return() -> None
     steps = rollout(4, 1, env_reward=np.array([[1.0], [2.0], [4.0], [8.0]], np.float32))
     steps = steps._replace(truncated=np.array([[False], [True], [False], [False]]))
     actor = networks.init_actor(KEY, 3, 2, POLICY)
-    state, _ = model.fit(model.init(KEY), actor, steps, lambda key, n: None, KEY)
+    state, _ = model.fit(model.init(KEY), actor, steps, lambda key, n: Rows(None), KEY)
     # 1; 2 + .5*1 = 2.5, an end; 4; 8 + .5*4 = 10. Mean 4.375, variance (3.375^2 + 1.875^2 + .375^2 + 5.625^2) / 4
     assert float(state.stats.var[0]) == pytest.approx(11.671875, rel=1e-5)
     assert state.running.tolist() == [10]

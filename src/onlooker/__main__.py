@@ -17,6 +17,9 @@ commands
 
 methods
   i2l             imitate those few of your own episodes that lie closest to the expert's states
+  gail-s, gaifo   be rewarded for states, or pairs of states, that look like the expert's
+  bco             infer the expert's actions from your own experience, and clone them
+  gail-sa, airl   the same as gail-s, and its cousin, for recordings with actions; bc clones them
   ppo             PPO on the true reward: makes experts, and is the oracle that imitators are measured against
 
 first steps

@@ -5,13 +5,13 @@ from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
 
-from onlooker import networks, normalize
+from onlooker import discriminator, networks, normalize
+from onlooker.descent import clipped_adam
 from onlooker.networks import Actor, PolicyOptions
 from onlooker.normalize import Stats
 from onlooker.rewards import Draw, RewardModel
-from onlooker.types import Array, Metrics, Params, Steps
+from onlooker.types import Array, Metrics, Params, Rows, Steps
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Pairs(NamedTuple):
 
 def airl(obs_size: int, action_size: int, policy: PolicyOptions, options: AIRLOptions) -> RewardModel:
     """Adversarial inverse reinforcement learning (Fu et al. 2018) over states and actions."""
-    adam = optax.flatten(optax.chain(optax.clip_by_global_norm(options.max_grad_norm), optax.scale_by_adam()))
+    adam = clipped_adam(options.max_grad_norm)
 
     def inputs(obs: Array, action: Array) -> Array:
         return jnp.concatenate([obs, jnp.tanh(action) if policy.squash else action], -1)
@@ -88,43 +88,36 @@ def airl(obs_size: int, action_size: int, policy: PolicyOptions, options: AIRLOp
         offset = state.params["log_z"] if options.log_z else 0.0
         return reward - filled_in(actor, steps.obs, steps.action) - offset
 
-    def loss(params: Params, stats: Stats, real: Pairs, fake: Pairs) -> tuple[Array, Metrics]:
-        f_real, f_fake = (f(params, stats, rows.obs, rows.action) for rows in (real, fake))
+    def loss(params: Params, stats: Stats, real: Pairs, own: Pairs) -> tuple[Array, Metrics]:
+        f_real, f_own = (f(params, stats, rows.obs, rows.action) for rows in (real, own))
         offset = params["log_z"] if options.log_z else 0.0
-        logit_real, logit_fake = f_real - real.log_pi - offset, f_fake - fake.log_pi - offset
-        cross_entropy = jax.nn.softplus(-logit_real).mean() + jax.nn.softplus(logit_fake).mean()
-        negative = jax.nn.relu(-f_real).mean() + jax.nn.relu(-f_fake).mean()
-        metrics = {
-            "disc_loss": cross_entropy,
-            "disc_accuracy_exemplars": (logit_real > 0).mean(),
-            "disc_accuracy_learner": (logit_fake < 0).mean(),
-            "disc_f_exemplars": f_real.mean(),
-            "disc_f_learner": f_fake.mean(),
-        }
-        return cross_entropy + options.positive_penalty * 0.5 * negative, metrics
+        wrong, metrics = discriminator.cross_entropy(f_real - real.log_pi - offset, f_own - own.log_pi - offset)
+        negative = jax.nn.relu(-f_real).mean() + jax.nn.relu(-f_own).mean()
+        metrics |= {"disc_f_exemplars": f_real.mean(), "disc_f_learner": f_own.mean()}
+        return wrong + options.positive_penalty * 0.5 * negative, metrics
 
     def fit(
         state: Discriminator, actor: Actor, steps: Steps, draw: Draw, key: jax.Array
     ) -> tuple[Discriminator, Metrics]:
         stats = normalize.update(state.stats, inputs(jnp.asarray(steps.obs), jnp.asarray(steps.action)))
-        order_key, draw_key = jax.random.split(key)
-        obs, action = (rows.reshape(-1, rows.shape[-1]) for rows in (steps.obs, steps.action))
-        fake = Pairs(obs, action, filled_in(actor, obs, action))
-        size = obs.shape[0] // options.steps
-        order = jax.random.permutation(order_key, obs.shape[0])[: size * options.steps].reshape(options.steps, size)
 
-        def step(carry: tuple[Params, Any], turn: tuple[Array, jax.Array]) -> tuple[tuple[Params, Any], Metrics]:
-            params, opt = carry
-            rows, draw_key = turn
-            real_obs, real_action = draw(draw_key, options.exemplars)
-            real = Pairs(real_obs, real_action, filled_in(actor, real_obs, real_action))
-            share = jax.tree.map(lambda x: jnp.asarray(x)[rows], fake)
-            grads, metrics = jax.grad(loss, has_aux=True)(params, stats, real, share)
-            direction, opt = adam.update(grads, opt)
-            return (jax.tree.map(lambda p, d: p - options.learning_rate * d, params, direction), opt), metrics
+        def pairs(obs: Array, action: Array) -> Pairs:
+            return Pairs(obs, action, filled_in(actor, obs, action))
 
-        turns = (order, jax.random.split(draw_key, options.steps))
-        (params, opt), metrics = jax.lax.scan(step, (state.params, state.opt), turns)
-        return Discriminator(params, opt, stats), {name: values.mean() for name, values in metrics.items()}
+        def exemplars(key: jax.Array, size: int) -> Pairs:
+            rows: Rows = draw(key, options.exemplars)
+            return pairs(rows.obs, rows.action)
+
+        (params, opt), metrics = discriminator.one_pass(
+            lambda params, real, own: loss(params, stats, real, own),
+            adam,
+            options.learning_rate,
+            options.steps,
+            (state.params, state.opt),
+            pairs(*(rows.reshape(-1, rows.shape[-1]) for rows in (steps.obs, steps.action))),
+            exemplars,
+            key,
+        )
+        return Discriminator(params, opt, stats), metrics
 
     return RewardModel(init, score, fit)

@@ -12,7 +12,7 @@ from onlooker import __version__
 from onlooker.envs import Pool
 from onlooker.envs.dynamics import Dynamics, resolve
 from onlooker.errors import UserError, nearest
-from onlooker.methods import METHODS, Problem
+from onlooker.methods import Problem, find
 from onlooker.presets import merged, preset_settings
 from onlooker.spelling import Count, FactorOption, Keywords, Wind
 
@@ -123,7 +123,8 @@ class Config:
         self.world.check()
         self.budget.check()
         check_numbers(self.options)
-        rows, minibatches = self.budget.steps_per_iteration, self.options.ppo.minibatches
+        rows, learner = self.budget.steps_per_iteration, getattr(self.options, "ppo", None)
+        minibatches = 1 if learner is None else learner.minibatches
         if rows % minibatches:
             raise UserError(
                 f"--ppo.minibatches must divide --steps-per-iteration ({rows}), and {minibatches} does not "
@@ -133,7 +134,8 @@ class Config:
     def problem(self, pool: Pool) -> Problem:
         """The sizes that the method is built for."""
         budget = self.budget
-        return Problem(pool.obs_size, pool.action_size, budget.num_envs, pool.max_episode_steps, budget.iterations)
+        sizes = (pool.obs_size, pool.action_size, budget.num_envs, pool.max_episode_steps, budget.iterations)
+        return Problem(*sizes, pool.action_low, pool.action_high)
 
     def to_json(self) -> dict[str, Any]:
         """For `config.json`; `from_json` reads it back."""
@@ -142,7 +144,7 @@ class Config:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "Config":
         """Read what `to_json` wrote."""
-        options = fill(method_options(data["method"]), data["options"], "options")
+        options = fill(find(data["method"]), data["options"], "options")
         return Config(
             data["method"], options, fill(World, data["world"], "world"), fill(Budget, data["budget"], "budget")
         )
@@ -150,10 +152,10 @@ class Config:
 
 def make(method: str, preset: str | None = None, **settings: Any) -> Config:
     """A run from plain values by their command-line names: make("ppo", env="Hopper-v5", ppo={"epochs": 10})."""
-    under = {"num_envs": method_options(method).best_num_envs}
+    under = {"num_envs": find(method).best_num_envs}
     under |= preset_settings(method, preset, settings.get("env", World.env))
     settings = merged(under, settings)
-    parts: dict[str, Any] = {"world": World, "budget": Budget, "options": method_options(method)}
+    parts: dict[str, Any] = {"world": World, "budget": Budget, "options": find(method)}
     owner = {name: part for part, cls in parts.items() for name in cls.__dataclass_fields__}
     given: dict[str, dict[str, Any]] = {part: {} for part in parts}
     for name, value in settings.items():
@@ -161,13 +163,6 @@ def make(method: str, preset: str | None = None, **settings: Any) -> Config:
             raise UserError(f"unknown option {name!r} for {method}{nearest(name, owner)}")
         given[owner[name]][name] = value
     return Config(method, **{part: fill(cls, given[part], part) for part, cls in parts.items()})
-
-
-def method_options(method: str) -> Any:
-    """The option class of a method."""
-    if method not in METHODS:
-        raise UserError(f"unknown method {method!r}{nearest(method, METHODS)}")
-    return METHODS[method]
 
 
 def fill(cls: type, values: Mapping[str, Any], where: str) -> Any:

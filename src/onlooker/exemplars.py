@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from onlooker import elite as elite_buffer
 from onlooker.critic import Critic, CriticState
 from onlooker.elite import Elite, Order
-from onlooker.types import Array, Episodes, Metrics
+from onlooker.types import Array, Episodes, Metrics, Rows
 
 
 class Exemplars(NamedTuple):
@@ -20,25 +20,39 @@ class Exemplars(NamedTuple):
     """key -> state"""
     absorb: Callable[[Any, Episodes, Array, jax.Array], tuple[Any, Metrics]]
     """(state, episodes, iteration, key) -> (state, metrics)"""
-    sample: Callable[[Any, jax.Array, int], Any]
+    sample: Callable[[Any, jax.Array, int], Rows]
     """(state, key, n) -> n exemplars"""
     ready: Callable[[Any], Array]
     """Whether there is anything to sample yet."""
+    grows: bool
+    """Whether they change in training, so that snapshots of them are worth keeping."""
 
 
-def no_sample(state: Any, key: jax.Array, n: int) -> Any:
-    """Nothing to show."""
-    return None
-
-
-def none() -> Exemplars:
-    """No exemplars: for learning from the environment's own reward."""
+def constant(sample: Callable[[jax.Array, int], Rows]) -> Exemplars:
+    """Exemplars that never change: sample(key, n) draws n of them."""
     return Exemplars(
         init=lambda key: (),
         absorb=lambda state, episodes, iteration, key: (state, {}),
-        sample=no_sample,
+        sample=lambda state, key, n: sample(key, n),
         ready=lambda state: jnp.array(True),
+        grows=False,
     )
+
+
+def none() -> Exemplars:
+    """No exemplars: for rewards that are not learned from any."""
+    return constant(lambda key, n: Rows(obs=None))
+
+
+def from_demos(rows: Rows) -> Exemplars:
+    """The recorded rows themselves, each as likely as any other."""
+    rows = jax.tree.map(jnp.asarray, rows)
+
+    def sample(key: jax.Array, n: int) -> Rows:
+        chosen = jax.random.randint(key, (n,), 0, len(rows.obs))
+        return jax.tree.map(lambda x: x[chosen], rows)
+
+    return constant(sample)
 
 
 @dataclass(frozen=True)
@@ -101,4 +115,7 @@ def from_elite(
     def ready(state: Watched) -> Array:
         return (state.elite.length > 0).any()
 
-    return Exemplars(init, absorb, lambda state, key, n: elite_buffer.sample(state.elite, key, n), ready)
+    def sample(state: Watched, key: jax.Array, n: int) -> Rows:
+        return Rows(*elite_buffer.sample(state.elite, key, n))
+
+    return Exemplars(init, absorb, sample, ready, grows=True)

@@ -59,6 +59,13 @@ def value(layers: list[dict[str, Array]], x: Array) -> Array:
     return mlp(layers, x)[..., 0]
 
 
+def gradient_penalty(g: Callable[[Array], Array], here: Array, there: Array, key: jax.Array) -> Array:
+    """Mean (|gradient of g| - 1)^2 at random points between the rows of two batches [B, D]; g maps [D] to []."""
+    between = here + jax.random.uniform(key, (len(here), 1)) * (there - here)
+    slopes = jax.vmap(jax.grad(g))(between)
+    return jnp.square(jnp.sqrt(jnp.square(slopes).sum(-1) + 1e-12) - 1).mean()
+
+
 @dataclass(frozen=True)
 class PolicyOptions:
     """The policy: a diagonal Gaussian whose mean an MLP gives."""

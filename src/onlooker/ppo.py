@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import optax
 
 from onlooker import networks, normalize
+from onlooker.descent import clipped_adam
 from onlooker.gae import gae
 from onlooker.networks import Actor, PolicyOptions
 from onlooker.types import Array, Metrics, Params, Steps
@@ -68,18 +69,12 @@ class Batch(NamedTuple):
     target: Array  # [B] what the value should be
 
 
-def optimizer(options: PPOOptions) -> optax.GradientTransformation:
-    """Clipped Adam, without the learning rate. One flat vector instead of many small arrays: fewer, larger ops."""
-    adam = optax.scale_by_adam(eps=options.adam_eps)
-    return optax.flatten(optax.chain(optax.clip_by_global_norm(options.max_grad_norm), adam))
-
-
 def init(key: jax.Array, obs_size: int, action_size: int, policy: PolicyOptions, options: PPOOptions) -> Learner:
     """A fresh learner."""
     actor_key, value_key = jax.random.split(key)
     actor = networks.init_actor(actor_key, obs_size, action_size, policy)
     value = networks.init_mlp(value_key, (obs_size, *policy.hidden, 1), networks.orthogonal, networks.orthogonal)
-    adam = optimizer(options)
+    adam = clipped_adam(options.max_grad_norm, options.adam_eps)
     return Learner(actor, value, adam.init(networks.parameters(actor)), adam.init(value))
 
 
@@ -140,7 +135,7 @@ def improve(
     rows = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), whole)
 
     rate = options.learning_rate * (1 - progress if options.anneal else 1.0)
-    adam = optimizer(options)
+    adam = clipped_adam(options.max_grad_norm, options.adam_eps)
 
     def descend(loss, params, opt, batch):
         (_, metrics), grads = jax.value_and_grad(loss, has_aux=True)(params, batch)

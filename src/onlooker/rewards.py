@@ -9,10 +9,10 @@ import jax.numpy as jnp
 from onlooker import normalize
 from onlooker.networks import Actor
 from onlooker.normalize import Stats
-from onlooker.types import Array, Metrics, Steps
+from onlooker.types import Array, Metrics, Rows, Steps
 
-Draw = Callable[[jax.Array, int], Any]
-"""(key, n) -> n exemplars: the (state, action) rows that the model is told are expert."""
+Draw = Callable[[jax.Array, int], Rows]
+"""(key, n) -> n exemplars: the rows that the model is told are expert."""
 
 
 class RewardModel(NamedTuple):

@@ -1,5 +1,7 @@
 """From a config to a run folder that is ready to train: everything is checked before anything is written."""
 
+import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +10,10 @@ import numpy as np
 from onlooker import demos
 from onlooker.config import Config
 from onlooker.demos import Demos, shipped
-from onlooker.envs import make_env
+from onlooker.envs import make_env, time_limit
 from onlooker.errors import UserError
+from onlooker.methods import Problem
+from onlooker.methods.watching import EDGE, within_bounds
 from onlooker.runs import RunFolder
 
 
@@ -22,6 +26,12 @@ def begin(config: Config, out: Path | None = None, demo: Any = None) -> RunFolde
     if config.options.policy.squash and not (np.isfinite(bounds.low).all() and np.isfinite(bounds.high).all()):
         raise UserError(f"{world.env} has no finite action bounds to squash actions into; use --policy.no-squash")
     shown = watch(config, demo)
+    sizes = (math.prod(env.observation_space.shape or ()), math.prod(bounds.shape))
+    limits = (config.budget.num_envs, time_limit(env) or 1, config.budget.iterations)
+    problem = Problem(*sizes, *limits, bounds.low, bounds.high)
+    config.options.build(problem, shown)  # refuses a recording that does not fit
+    if shown is not None and shown.action is not None and config.options.policy.squash:
+        _say_if_clipped(shown.action, problem)
     return RunFolder.create(out or default_folder(config), config, shown)
 
 
@@ -40,7 +50,21 @@ def watch(config: Config, demo: Any = None) -> Demos | None:
                 f"{config.method} needs a demonstration with actions; without them: i2l, gail-s, gaifo, bco"
             )
         return recorded
+    if options.needs == "state pairs" and options.demo_stride > 1:
+        raise UserError(f"{config.method} learns from successive states, so --demo-stride must be 1")
     return recorded.states_only()
+
+
+def _say_if_clipped(action: np.ndarray, problem: Problem) -> None:
+    """Recordings found in the wild hold actions at and beyond the bounds, which no draw of a tanh gives."""
+    beyond = np.abs(within_bounds(action, problem)) > EDGE
+    if beyond.any():
+        warnings.warn(
+            f"{beyond.mean():.0%} of the recorded action values lie at or beyond their bounds; they are taken for "
+            "1 - 1e-6 of them, as the policy's tanh never reaches its bounds",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def folder_name(config: Config) -> str:

@@ -42,6 +42,15 @@ class Episodes(NamedTuple):
     length: Array  # [E] 0 for padding
 
 
+class Rows(NamedTuple):
+    """B single steps, with just those parts that somebody may see; the others are None."""
+
+    obs: Array  # [B, D]
+    action: Array = None  # [B, A] before any tanh
+    next_obs: Array = None  # [B, D]
+    terminated: Array = None  # [B]
+
+
 class Rollout(NamedTuple):
     """All that an update learns from."""
 

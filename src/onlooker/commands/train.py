@@ -9,10 +9,10 @@ import tyro
 
 from onlooker.commands.parse import parse
 from onlooker.commands.progress import Progress
-from onlooker.config import Budget, Config, World, make, method_options
+from onlooker.config import Budget, Config, World, make
 from onlooker.demos import shipped
 from onlooker.errors import UserError
-from onlooker.methods import METHODS
+from onlooker.methods import METHODS, find
 from onlooker.runs import RunFolder
 from onlooker.start import begin
 
@@ -76,7 +76,7 @@ def run(argv: list[str]) -> int:
     if not argv or argv[0].startswith("-"):
         print(_overview())
         return 0 if argv and argv[0] in ("-h", "--help") else _refuse(argv)
-    options: Any = method_options(argv[0])
+    options: Any = find(argv[0])
     # A preset changes the defaults that the command line starts from, so it is looked for first.
     preset, env = _value_of("--preset", argv), _value_of("--env", argv) or World.env
     base = make(argv[0], preset, env=env)
@@ -147,6 +147,7 @@ def _overview() -> str:
             "",
             "methods",
             *lines,
+            "  MODULE:CLASS  a method of your own (docs/methods/your-own.md)",
         ]
     )
 

@@ -13,7 +13,7 @@ except Exception as failure:  # it loads the OpenGL that MUJOCO_GL names, and fa
     ) from failure
 
 from onlooker.envs.dynamics import PRESETS, Dynamics
-from onlooker.envs.make import make_env, make_pool
+from onlooker.envs.make import make_env, make_pool, time_limit
 from onlooker.envs.pool import Pool, Transition
 
-__all__ = ["PRESETS", "Dynamics", "Pool", "Transition", "make_env", "make_pool"]
+__all__ = ["PRESETS", "Dynamics", "Pool", "Transition", "make_env", "make_pool", "time_limit"]

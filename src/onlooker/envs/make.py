@@ -1,8 +1,6 @@
 """From a name (or a factory) and dynamics to one environment or a pool of them."""
 
-import importlib
 import os
-import sys
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,6 +12,7 @@ from onlooker.envs.dynamics import Dynamics
 from onlooker.envs.pool import GymPool, MujocoPool, Pool
 from onlooker.envs.tasks import TASKS
 from onlooker.errors import UserError, nearest
+from onlooker.importing import from_path
 
 EnvSource = str | Callable[..., gym.Env]
 """A Gymnasium id, a `module:factory` path, or the factory itself."""
@@ -118,13 +117,7 @@ def _make_registered(name: str, kwargs: dict[str, Any]) -> gym.Env:
 
 def _call_factory(source: EnvSource, kwargs: dict[str, Any]) -> gym.Env:
     if isinstance(source, str):
-        module, _, attribute = source.partition(":")
-        if os.getcwd() not in sys.path:
-            sys.path.append(os.getcwd())  # as `python -m onlooker` has it; the installed command does not
-        try:
-            factory = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as failure:
-            raise UserError(f"can't import the environment factory {source!r}: {failure}") from failure
+        factory = from_path(source, "environment factory")
     else:
         factory = source
     env = _called(_name(source), factory, **kwargs)

@@ -1,0 +1,69 @@
+"""The adversarial baselines: the recording itself against the learner's rollout, told apart by what each may see."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from onlooker.airl import AIRLOptions, airl
+from onlooker.demos import Demos
+from onlooker.exemplars import from_demos
+from onlooker.gail import GAILOptions, Sees, gail
+from onlooker.methods.compose import Problem, compose
+from onlooker.methods.watching import Matching, Needs, Watching, matching, shown
+from onlooker.networks import PolicyOptions
+from onlooker.ppo import PPOOptions
+from onlooker.types import Method
+
+
+@dataclass(frozen=True)
+class GAILSMethod(Matching):
+    """GAIL-S: be rewarded for states that a discriminator takes for the expert's."""
+
+    policy: PolicyOptions = field(default_factory=PolicyOptions)
+    ppo: PPOOptions = field(default_factory=PPOOptions)
+    discriminator: GAILOptions = field(default_factory=GAILOptions)
+
+    needs: ClassVar[Sees] = "states"
+    best_num_envs: ClassVar[int] = 8
+
+    def build(self, problem: Problem, demos: Demos | None = None) -> Method:
+        """The method for an environment of these sizes and what it needs of the expert."""
+        assert demos is not None
+        own, recorded = matching(self.match_dims, demos.obs.shape[1], problem.obs_size)
+        rows = shown(demos, self.needs, recorded, problem, self.policy.squash)
+        sizes = (rows.obs.shape[1], problem.action_size)
+        reward_model = gail(self.needs, sizes, own, self.policy.squash, self.ppo.discount, self.discriminator)
+        return compose(problem, from_demos(rows), reward_model, self.policy, self.ppo, self.discriminator.score_first)
+
+
+@dataclass(frozen=True)
+class GAIfOMethod(GAILSMethod):
+    """GAIfO: be rewarded for pairs of successive states that a discriminator takes for the expert's."""
+
+    needs: ClassVar[Sees] = "state pairs"
+
+
+@dataclass(frozen=True)
+class GAILSAMethod(GAILSMethod):
+    """GAIL-SA: be rewarded for states and actions that a discriminator takes for the expert's. Needs its actions."""
+
+    needs: ClassVar[Sees] = "actions"
+
+
+@dataclass(frozen=True)
+class AIRLMethod(Watching):
+    """AIRL: learn a reward of state and action that the expert maximises. Needs its actions."""
+
+    policy: PolicyOptions = field(default_factory=PolicyOptions)
+    ppo: PPOOptions = field(default_factory=PPOOptions)
+    discriminator: AIRLOptions = field(default_factory=AIRLOptions)
+
+    needs: ClassVar[Needs] = "actions"
+    best_num_envs: ClassVar[int] = 8
+
+    def build(self, problem: Problem, demos: Demos | None = None) -> Method:
+        """The method for an environment of these sizes and the expert's states and actions."""
+        assert demos is not None
+        _, recorded = matching(None, demos.obs.shape[1], problem.obs_size)
+        rows = shown(demos, self.needs, recorded, problem, self.policy.squash)
+        reward_model = airl(problem.obs_size, problem.action_size, self.policy, self.discriminator)
+        return compose(problem, from_demos(rows), reward_model, self.policy, self.ppo, self.discriminator.score_first)

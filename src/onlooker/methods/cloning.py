@@ -1,0 +1,92 @@
+"""Behavioural cloning from recorded actions (bc), and from inferred ones (bco)."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from onlooker import cloning, networks, normalize
+from onlooker.cloning import CloningOptions
+from onlooker.demos import Demos
+from onlooker.inverse import InverseOptions, InverseState, inverse
+from onlooker.methods.compose import Problem
+from onlooker.methods.watching import Needs, Watching, matching, shown
+from onlooker.networks import Actor, PolicyOptions
+from onlooker.types import Array, Method, Metrics, Rollout
+
+
+class Cloned(NamedTuple):
+    """What cloning learns."""
+
+    actor: Actor
+    opt: Any
+    inverse: InverseState | None  # of bco
+
+
+@dataclass(frozen=True)
+class BCMethod(Watching):
+    """BC: behavioural cloning of recorded actions, blind to what comes of them. Rollouts are for reporting only."""
+
+    policy: PolicyOptions = field(default_factory=PolicyOptions)
+    cloning: CloningOptions = field(default_factory=CloningOptions)
+
+    needs: ClassVar[Needs] = "actions"
+    best_num_envs: ClassVar[int] = 8
+
+    def build(self, problem: Problem, demos: Demos | None = None) -> Method:
+        """The method for an environment of these sizes and the expert's states and actions."""
+        assert demos is not None
+        _, recorded = matching(None, demos.obs.shape[1], problem.obs_size)
+        rows = jax.tree.map(jnp.asarray, shown(demos, self.needs, recorded, problem, self.policy.squash))
+
+        def init(key: jax.Array) -> Cloned:
+            actor = networks.init_actor(key, problem.obs_size, problem.action_size, self.policy)
+            actor = actor._replace(stats=normalize.update(actor.stats, rows.obs))
+            return Cloned(actor, cloning.init(actor, self.cloning), None)
+
+        def update(state: Cloned, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[Cloned, Metrics]:
+            actor, opt, metrics = cloning.clone(state.actor, state.opt, rows, key, self.policy, self.cloning)
+            return Cloned(actor, opt, None), metrics
+
+        return Method(init, update, lambda state: state.actor)
+
+
+@dataclass(frozen=True)
+class BCOMethod(Watching):
+    """BCO(alpha): learn from your own experience which action leads from state to state; clone the actions inferred."""
+
+    policy: PolicyOptions = field(default_factory=PolicyOptions)
+    inverse: InverseOptions = field(default_factory=InverseOptions)
+    cloning: CloningOptions = field(default_factory=CloningOptions)
+    explore: int = 10
+    """Iterations of random actions before the first cloning; they count as experience like any other."""
+
+    needs: ClassVar[Needs] = "state pairs"
+    best_num_envs: ClassVar[int] = 8
+
+    def build(self, problem: Problem, demos: Demos | None = None) -> Method:
+        """The method for an environment of these sizes and the expert's successive states."""
+        assert demos is not None
+        _, recorded = matching(None, demos.obs.shape[1], problem.obs_size)
+        rows = jax.tree.map(jnp.asarray, shown(demos, self.needs, recorded, problem, self.policy.squash))
+        model = inverse(problem.obs_size, problem.action_size, self.policy.squash, self.inverse)
+
+        def init(key: jax.Array) -> Cloned:
+            actor_key, model_key = jax.random.split(key)
+            actor = networks.init_actor(actor_key, problem.obs_size, problem.action_size, self.policy)
+            actor = actor._replace(stats=normalize.update(actor.stats, rows.obs))
+            return Cloned(actor, cloning.init(actor, self.cloning), model.init(model_key))
+
+        def update(state: Cloned, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[Cloned, Metrics]:
+            learn_key, clone_key = jax.random.split(key)
+            assert state.inverse is not None
+            knowing, about_model = model.learn(state.inverse, rollout.steps, learn_key)
+            labelled = rows._replace(action=model.infer(knowing, rows.obs, rows.next_obs))
+            actor = state.actor._replace(stats=normalize.update(state.actor.stats, rollout.steps.obs))
+            actor, opt, about_clone = cloning.clone(actor, state.opt, labelled, clone_key, self.policy, self.cloning)
+            exploring = iteration + 1 < self.explore
+            actor, opt = jax.tree.map(lambda old, new: jnp.where(exploring, old, new), state[:2], (actor, opt))
+            return Cloned(actor, opt, knowing), about_model | about_clone
+
+        return Method(init, update, lambda state: state.actor)

@@ -1,0 +1,38 @@
+"""I2L: the method at the heart of this package."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from onlooker.airl import AIRLOptions, airl
+from onlooker.critic import CriticOptions, critic
+from onlooker.demos import Demos
+from onlooker.exemplars import EliteOptions, from_elite
+from onlooker.methods.compose import Problem, compose
+from onlooker.methods.watching import Matching, Needs, matching
+from onlooker.networks import PolicyOptions
+from onlooker.ppo import PPOOptions
+from onlooker.types import Method
+
+
+@dataclass(frozen=True)
+class I2LMethod(Matching):
+    """I2L, indirect imitation: imitate those few of your own episodes that lie closest to the expert's states."""
+
+    policy: PolicyOptions = field(default_factory=PolicyOptions)
+    ppo: PPOOptions = field(default_factory=PPOOptions)
+    critic: CriticOptions = field(default_factory=CriticOptions)
+    elite: EliteOptions = field(default_factory=EliteOptions)
+    discriminator: AIRLOptions = field(default_factory=AIRLOptions)
+
+    needs: ClassVar[Needs] = "states"
+    best_num_envs: ClassVar[int] = 8
+
+    def build(self, problem: Problem, demos: Demos | None = None) -> Method:
+        """The method for an environment of these sizes and the states of the expert."""
+        assert demos is not None
+        own, recorded = matching(self.match_dims, demos.obs.shape[1], problem.obs_size)
+        expert = critic(recorded(demos.obs), self.critic)
+        shape = (problem.horizon, problem.obs_size, problem.action_size)
+        reward_model = airl(problem.obs_size, problem.action_size, self.policy, self.discriminator)
+        closest = from_elite(expert, own, shape, self.elite)
+        return compose(problem, closest, reward_model, self.policy, self.ppo, self.discriminator.score_first)

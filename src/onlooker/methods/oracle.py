@@ -1,0 +1,30 @@
+"""PPO on the true reward."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from onlooker import exemplars, rewards
+from onlooker.demos import Demos
+from onlooker.methods.compose import Problem, compose
+from onlooker.methods.watching import Needs
+from onlooker.networks import PolicyOptions
+from onlooker.ppo import PPOOptions
+from onlooker.types import Method
+
+
+@dataclass(frozen=True)
+class PPOMethod:
+    """PPO on the true reward: the oracle that the imitators are measured against, and how experts are made."""
+
+    policy: PolicyOptions = field(default_factory=PolicyOptions)
+    ppo: PPOOptions = field(default_factory=PPOOptions)
+    scale_reward: bool = True
+    """Divide rewards by the running deviation of the discounted return."""
+
+    needs: ClassVar[Needs] = "nothing"
+    best_num_envs: ClassVar[int] = 16  # the default: what measured best
+
+    def build(self, problem: Problem, demos: Demos | None = None) -> Method:
+        """The method for an environment of these sizes."""
+        reward_model = rewards.env_reward(problem.num_envs, self.ppo.discount, self.scale_reward)
+        return compose(problem, exemplars.none(), reward_model, self.policy, self.ppo, score_first=False)
