@@ -14,6 +14,7 @@ from onlooker.demos import Demos
 from onlooker.envs import make_pool
 from onlooker.errors import UserError
 from onlooker.methods import Problem, matching
+from onlooker.updating import Updater
 
 OPTIONS = config.make("i2l", critic={"steps": 2, "batch": 32}, discriminator={"exemplars": 64}).options
 
@@ -24,7 +25,7 @@ def test_waits_for_the_first_episode_and_traces_once():
     pool.reset()
     method = OPTIONS.build(Problem(17, 6, 1, 300, 4), Demos(np.ones((5, 17)) * np.arange(5)[:, None]))
     collector = Collector(pool, 128, 0)
-    update: Any = jax.jit(method.update)
+    update = Updater(method)
     states = [method.init(jax.random.key(0))]
     for iteration in range(4):
         policy = HostPolicy(method.actor(states[-1]), OPTIONS.policy, pool.action_low, pool.action_high)
@@ -37,7 +38,7 @@ def test_waits_for_the_first_episode_and_traces_once():
         assert np.isnan(metrics["disc_loss"]) == waiting
         assert not same(states[-1].learner.actor.stats, states[-2].learner.actor.stats)
         assert int(metrics["elite_entered"]) == (1 if iteration == 2 else 0)
-    assert update._cache_size() == 1
+    assert [part._cache_size() for part in update.parts] == [1, 1]
 
 
 def test_match_dims_compares_only_these_entries():
@@ -97,3 +98,23 @@ def test_presets_hold_the_numbers_of_paper_and_release():
     assert config.make("i2l", "release", ppo={"learning_rate": 1e-3}).options.ppo.learning_rate == 1e-3
     with pytest.raises(UserError, match="did you mean 'paper'"):
         config.make("i2l", "papper")
+
+
+def test_parts_side_by_side_give_what_they_give_one_after_the_other():
+    """The Updater's threads change nothing: both parts start from the same state and change fields of their own."""
+    pool = make_pool("Hopper-v5", 8, 0, max_episode_steps=50)
+    pool.reset()
+    method = OPTIONS.build(Problem(11, 3, 8, 50, 4), Demos(STATES))
+    state = method.init(jax.random.key(0))
+    policy = HostPolicy(method.actor(state), OPTIONS.policy, pool.action_low, pool.action_high)
+    rollout, key = Collector(pool, 64, 0).collect(policy, 0), jax.random.key(1)
+    together, metrics = Updater(method)(state, rollout, np.int32(0), key)
+    apart: Any = state
+    told: dict[str, Any] = {}
+    for part in reversed(method.parts):
+        changes, about = jax.jit(part)(state, rollout, np.int32(0), key)
+        assert not set(about) & set(told)
+        apart, told = apart._replace(**changes), told | about
+    assert len(method.parts) == 2
+    assert same(together, apart)
+    assert same(metrics, dict(sorted(told.items())))

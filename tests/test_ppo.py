@@ -21,6 +21,7 @@ from onlooker.methods.oracle import PPOMethod
 from onlooker.networks import PolicyOptions
 from onlooker.ppo import Batch, Learner, PPOOptions
 from onlooker.types import Array, Method, Rows, Steps
+from onlooker.updating import Updater
 
 KEY = jax.random.key(0)
 POLICY = PolicyOptions(hidden=(16,))
@@ -229,7 +230,7 @@ def compiled() -> tuple[Method, Any, PPOMethod]:
         scale_reward=False,
     )
     method = options.build(Problem(1, 1, ENVS, HORIZON, 60))
-    return method, jax.jit(method.update), options
+    return method, Updater(method), options
 
 
 def solve(probe: EnvSource, iterations: int = 60, **settings: Any) -> State:
@@ -284,7 +285,7 @@ def test_a_termination_is_an_end() -> None:
 def test_the_update_traces_once() -> None:
     solve(Probe, iterations=3)
     solve(Follow, iterations=3)
-    assert compiled()[1]._cache_size() == 1
+    assert [part._cache_size() for part in compiled()[1].parts] == [1]
 
 
 def test_statistics_count_from_the_next_rollout_on() -> None:

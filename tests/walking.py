@@ -9,6 +9,7 @@ from onlooker.collect import Collector, HostPolicy
 from onlooker.envs import Pool, make_pool
 from onlooker.methods import Problem
 from onlooker.types import Method, Rollout
+from onlooker.updating import Updater
 
 STATES = np.random.default_rng(0).standard_normal((200, 11)).astype(np.float32)
 """Not much of a demonstration, but of Hopper's size."""
@@ -24,7 +25,7 @@ def walk(
     pool: Pool, options: Any, method: Method, iterations: int, change: Any = lambda rollout: rollout
 ) -> tuple[Any, list, Any]:
     """Train for a few iterations; `change` tampers with each rollout before the update sees it."""
-    collector, update = Collector(pool, 256 // pool.num_envs, 0), jax.jit(method.update)
+    collector, update = Collector(pool, 256 // pool.num_envs, 0), Updater(method)
     state, told = method.init(jax.random.key(0)), []
     for iteration in range(iterations):
         policy = HostPolicy(method.actor(state), options.policy, pool.action_low, pool.action_high)

@@ -22,8 +22,8 @@ class Exemplars(NamedTuple):
     """(state, episodes, iteration, key) -> (state, metrics)"""
     sample: Callable[[Any, jax.Array, int], Rows]
     """(state, key, n) -> n exemplars"""
-    ready: Callable[[Any], Array]
-    """Whether there is anything to sample yet."""
+    ready: Callable[[Any, Episodes], Array]
+    """(state, episodes) -> whether there is anything to sample once these are absorbed"""
     grows: bool
     """Whether they change in training, so that snapshots of them are worth keeping."""
 
@@ -34,7 +34,7 @@ def constant(sample: Callable[[jax.Array, int], Rows]) -> Exemplars:
         init=lambda key: (),
         absorb=lambda state, episodes, iteration, key: (state, {}),
         sample=lambda state, key, n: sample(key, n),
-        ready=lambda state: jnp.array(True),
+        ready=lambda state, episodes: jnp.array(True),
         grows=False,
     )
 
@@ -92,7 +92,7 @@ def from_elite(
         def wait(known: CriticState) -> tuple[CriticState, Metrics]:
             return known, {"wasserstein": jnp.full((), jnp.nan, jnp.float32)}
 
-        return jax.lax.cond(ready(state), learn, wait, state.critic)
+        return jax.lax.cond((state.elite.length > 0).any(), learn, wait, state.critic)
 
     def absorb(state: Watched, episodes: Episodes, iteration: Array, key: jax.Array) -> tuple[Watched, Metrics]:
         newest, metrics = fit_critic(state, key)
@@ -112,8 +112,8 @@ def from_elite(
         elite, entered = jax.lax.cond(anyone, admit, lambda elite: (elite, jnp.zeros((), jnp.int32)), state.elite)
         return Watched(newest, elite), metrics | elite_buffer.summarize(elite) | {"elite_entered": entered}
 
-    def ready(state: Watched) -> Array:
-        return (state.elite.length > 0).any()
+    def ready(state: Watched, episodes: Episodes) -> Array:
+        return (state.elite.length > 0).any() | (episodes.length[0] > 0)
 
     def sample(state: Watched, key: jax.Array, n: int) -> Rows:
         return Rows(*elite_buffer.sample(state.elite, key, n))

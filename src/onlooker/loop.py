@@ -14,6 +14,7 @@ from onlooker.collect import Collector, HostPolicy
 from onlooker.evaluation import by_policy, evaluate, reference_returns, summarize
 from onlooker.policies import Policy, pool_for
 from onlooker.runs import RunFolder
+from onlooker.updating import Updater
 
 SNAPSHOTS = 20  # evenly spaced over a run
 
@@ -34,7 +35,7 @@ def train(
     method = options.build(config.problem(pool), folder.demo)
     key = jax.random.key(budget.seed)
     state = method.init(jax.random.fold_in(key, 0))
-    update = jax.jit(method.update)
+    update = Updater(method)
     collector = Collector(pool, budget.steps_per_iteration // budget.num_envs, budget.seed)
 
     start, state, saved, complaints = checkpoint.load(folder.checkpoints, state, collector.save(), folder.identity)

@@ -58,13 +58,17 @@ class Rollout(NamedTuple):
     episodes: Episodes
 
 
+Part = Callable[[Any, Rollout, Array, jax.Array], tuple[dict[str, Any], Metrics]]
+"""(state, rollout, iteration, key) -> (what changes of the state, by its fields' names; metrics). A pure function."""
+
+
 class Method(NamedTuple):
-    """A way to learn: two pure functions over a pytree that the loop never looks into, but for its `actor`."""
+    """A way to learn: pure functions over a NamedTuple that the loop never looks into, but for its `actor`."""
 
     init: Callable[[jax.Array], Any]
     """key -> state"""
-    update: Callable[[Any, Rollout, Array, jax.Array], tuple[Any, Metrics]]
-    """(state, rollout, iteration, key) -> (state, metrics)"""
+    parts: tuple[Part, ...]
+    """What is learned from a rollout. No part needs another's result, so they may run at the same time."""
     actor: Callable[[Any], Any]
     """state -> the `Actor` that acts in the environment"""
     snapshot: Callable[[Any, jax.Array], Any] | None = None

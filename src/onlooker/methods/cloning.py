@@ -45,11 +45,11 @@ class BCMethod(Watching):
             actor = actor._replace(stats=normalize.update(actor.stats, rows.obs))
             return Cloned(actor, cloning.init(actor, self.cloning), None)
 
-        def update(state: Cloned, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[Cloned, Metrics]:
+        def update(state: Cloned, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[dict[str, Any], Metrics]:
             actor, opt, metrics = cloning.clone(state.actor, state.opt, rows, key, self.policy, self.cloning)
-            return Cloned(actor, opt, None), metrics
+            return {"actor": actor, "opt": opt}, metrics
 
-        return Method(init, update, lambda state: state.actor)
+        return Method(init, (update,), lambda state: state.actor)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class BCOMethod(Watching):
             actor = actor._replace(stats=normalize.update(actor.stats, rows.obs))
             return Cloned(actor, cloning.init(actor, self.cloning), model.init(model_key))
 
-        def update(state: Cloned, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[Cloned, Metrics]:
+        def update(state: Cloned, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[dict[str, Any], Metrics]:
             learn_key, clone_key = jax.random.split(key)
             assert state.inverse is not None
             knowing, about_model = model.learn(state.inverse, rollout.steps, learn_key)
@@ -87,6 +87,6 @@ class BCOMethod(Watching):
             actor, opt, about_clone = cloning.clone(actor, state.opt, labelled, clone_key, self.policy, self.cloning)
             exploring = iteration + 1 < self.explore
             actor, opt = jax.tree.map(lambda old, new: jnp.where(exploring, old, new), state[:2], (actor, opt))
-            return Cloned(actor, opt, knowing), about_model | about_clone
+            return {"actor": actor, "opt": opt, "inverse": knowing}, about_model | about_clone
 
-        return Method(init, update, lambda state: state.actor)
+        return Method(init, (update,), lambda state: state.actor)

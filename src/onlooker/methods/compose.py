@@ -1,5 +1,6 @@
 """How a method is put together from exemplars, a reward model and PPO."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -10,7 +11,7 @@ from onlooker.exemplars import Exemplars
 from onlooker.networks import PolicyOptions
 from onlooker.ppo import Learner, PPOOptions
 from onlooker.rewards import RewardModel
-from onlooker.types import Array, Method, Metrics, Rollout
+from onlooker.types import Array, Method, Metrics, Rollout, Rows
 
 SNAPSHOT_ROWS = 1000  # exemplars kept in a snapshot
 
@@ -43,9 +44,10 @@ def compose(
     options: PPOOptions,
     score_first: bool,
 ) -> Method:
-    """A method from its parts: absorb the new episodes, score the rollout, fit the reward model, improve the policy.
+    """A method from its parts: absorb the new episodes, fit the reward model, score the rollout, improve the policy.
 
-    `score_first` scores with the reward model as it was before this iteration's fit.
+    With `score_first` the rollout is scored with the reward model as it was before this iteration's fit. Then fitting
+    and improving need nothing of each other and run at the same time.
     """
 
     def init(key: jax.Array) -> State:
@@ -53,39 +55,59 @@ def compose(
         learner = ppo.init(keys[0], problem.obs_size, problem.action_size, policy, options)
         return State(learner, reward_model.init(keys[1]), exemplars.init(keys[2]))
 
-    def learn(state: State, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[State, Metrics]:
-        fit_key, improve_key = jax.random.split(key)
-        actor, steps = state.learner.actor, rollout.steps
-
-        def draw(key: jax.Array, n: int) -> Any:
-            return exemplars.sample(state.exemplars, key, n)
-
-        fitted, about_fit = reward_model.fit(state.rewards, actor, steps, draw, fit_key)
-        reward = reward_model.score(state.rewards if score_first else fitted, actor, steps)
-        progress = iteration / problem.iterations
-        learner, about_policy = ppo.improve(state.learner, steps, reward, progress, improve_key, policy, options)
-        return State(learner, fitted, state.exemplars), about_fit | about_policy | {"reward": reward.mean()}
-
-    def update(state: State, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[State, Metrics]:
+    def keys_of(key: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         absorb_key, learn_key = jax.random.split(key)
+        return absorb_key, *jax.random.split(learn_key)
+
+    def study(state: State, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[dict[str, Any], Metrics]:
+        """What is exemplary, and what is worth how much."""
+        absorb_key, fit_key, _ = keys_of(key)
         known, about_exemplars = exemplars.absorb(state.exemplars, rollout.episodes, iteration, absorb_key)
-        state = state._replace(exemplars=known)
 
-        def wait(state: State, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[State, Metrics]:
-            # Until there is an exemplar there is nothing to imitate: only the observation statistics learn.
-            shapes = jax.eval_shape(learn, state, rollout, iteration, key)[1]
-            return state, jax.tree.map(lambda shape: jnp.full(shape.shape, jnp.nan, shape.dtype), shapes)
+        def fit(model: Any) -> tuple[Any, Metrics]:
+            def draw(key: jax.Array, n: int) -> Rows:
+                return exemplars.sample(known, key, n)
 
-        ready = exemplars.ready(known)
-        state, about_learning = jax.lax.cond(ready, learn, wait, state, rollout, iteration, learn_key)
+            return reward_model.fit(model, state.learner.actor, rollout.steps, draw, fit_key)
+
+        ready = exemplars.ready(state.exemplars, rollout.episodes)
+        fitted, about_fit = _when(ready, fit, state.rewards)
+        return {"exemplars": known, "rewards": fitted}, about_exemplars | about_fit
+
+    def improve(state: State, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[dict[str, Any], Metrics]:
+        """A better policy by the rewards as they are."""
+        _, _, improve_key = keys_of(key)
+
+        def climb(learner: Learner) -> tuple[Learner, Metrics]:
+            reward = reward_model.score(state.rewards, learner.actor, rollout.steps)
+            progress = iteration / problem.iterations
+            learner, about = ppo.improve(learner, rollout.steps, reward, progress, improve_key, policy, options)
+            return learner, about | {"reward": reward.mean()}
+
+        learner, about = _when(exemplars.ready(state.exemplars, rollout.episodes), climb, state.learner)
         # The rollout was drawn with the old statistics and PPO used them; the new ones count from the next rollout on.
-        actor = state.learner.actor
-        actor = actor._replace(stats=normalize.update(actor.stats, rollout.steps.obs))
-        state = state._replace(learner=state.learner._replace(actor=actor))
-        return state, about_exemplars | about_learning
+        stats = normalize.update(learner.actor.stats, rollout.steps.obs)
+        return {"learner": learner._replace(actor=learner.actor._replace(stats=stats))}, about
+
+    def in_turn(state: State, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[dict[str, Any], Metrics]:
+        studied, about = study(state, rollout, iteration, key)
+        # Whether there is anything to imitate goes by the exemplars as they were, here as in `study`.
+        improved, about_policy = improve(state._replace(rewards=studied["rewards"]), rollout, iteration, key)
+        return studied | improved, about | about_policy
 
     def snapshot(state: State, key: jax.Array) -> dict[str, Any]:
         rows = exemplars.sample(state.exemplars, key, SNAPSHOT_ROWS)
         return {"obs": rows.obs, "action": rows.action, "rewards": state.rewards}
 
-    return Method(init, update, lambda state: state.learner.actor, snapshot if exemplars.grows else None)
+    parts = (improve, study) if score_first else (in_turn,)
+    return Method(init, parts, lambda state: state.learner.actor, snapshot if exemplars.grows else None)
+
+
+def _when(ready: Array, learn: Callable[[Any], tuple[Any, Metrics]], state: Any) -> tuple[Any, Metrics]:
+    """learn(state), or the state as it is and metrics of NaN: without an exemplar there is nothing to imitate."""
+
+    def wait(state: Any) -> tuple[Any, Metrics]:
+        shapes = jax.eval_shape(learn, state)[1]
+        return state, jax.tree.map(lambda shape: jnp.full(shape.shape, jnp.nan, shape.dtype), shapes)
+
+    return jax.lax.cond(ready, learn, wait, state)
