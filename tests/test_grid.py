@@ -1,12 +1,11 @@
-"""Grids: a file expands into cells; running it twice does only what is missing."""
+"""Grid files: what they expand into, and what is said of bad ones. Running them is tests/test_fleet.py."""
 
 from pathlib import Path
 
 import pytest
 
-from onlooker import grid
+from onlooker import estimate, grid
 from onlooker.errors import UserError
-from onlooker.runs import RunFolder
 
 SMALL = """
 [defaults]
@@ -72,15 +71,37 @@ def test_a_bad_file_is_named_before_anything_starts(tmp_path: Path, text: str, s
     assert "bad.toml" in str(failure.value)
 
 
-def test_runs_what_is_missing_and_only_that(tmp_path: Path) -> None:
-    cells, out = grid.read(write(tmp_path / "g.toml", SMALL)), tmp_path / "out"
-    said: list[str] = []
-    assert grid.run(cells[:1], out, 1, said.append) == []
-    first = (out / cells[0].name / "metrics.csv").stat().st_mtime_ns
-    assert grid.run(cells, out, 2, said.append) == []
-    assert all(RunFolder.open(out / cell.name).finished for cell in cells)
-    assert (out / cells[0].name / "metrics.csv").stat().st_mtime_ns == first
-    assert "2 cells, 1 already finished" in said
+def test_a_bad_value_is_named_with_its_line(tmp_path: Path) -> None:
+    text = "[defaults]\nsteps = 5\nseed = 0\n\n[[cells]]\nmethod = 'ppo'\nenv = 'Hoper-v5'\n"
+    with pytest.raises(UserError, match="line 7: unknown environment 'Hoper-v5'; did you mean 'Hopper-v5'"):
+        grid.read(write(tmp_path / "bad.toml", text))
+    text = text.replace("Hoper", "Hopper").replace("seed", "sed")
+    with pytest.raises(UserError, match="line 3: unknown option 'sed'"):
+        grid.read(write(tmp_path / "bad.toml", text))
+
+
+def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    cells = grid.read(write(tmp_path / "g.toml", SMALL))
+    with pytest.raises(UserError, match="other things than runs"):
+        grid.open_folder(tmp_path, cells)
+    grid.open_folder(tmp_path / "new", cells)
+    grid.prepare(cells[0], tmp_path / "new")
+    grid.open_folder(tmp_path / "new", cells)  # its own
+
+
+def test_hours_are_estimated_from_the_runs_that_are_there(tmp_path: Path) -> None:
+    """1000 steps in 4 seconds are 250 steps/s; a run with 1000 of 512 000 steps behind it has 511 000 before it."""
+    cells = grid.read(write(tmp_path / "g.toml", SMALL.replace("steps = 512\n", "steps = 512000\n")))
+    out = tmp_path / "out"
+    for cell in cells:
+        grid.prepare(cell, out)
+    (out / cells[0].name / "timing.csv").write_text("iteration,steps,seconds\n3,1000,4.0\n")
+    assert estimate.Rates(out).of(cells[1].config) == 250
+    assert estimate.steps_left(cells[0], out) == 511_000
+    assert estimate.steps_left(cells[1], out) == 512_000
+    (out / cells[1].name / "result.json").write_text("{}")
+    assert estimate.steps_left(cells[1], out) == 0
 
 
 def test_a_folder_with_other_settings_is_refused(tmp_path: Path) -> None:

@@ -7,25 +7,25 @@ method = ["i2l", "ppo"]
 env = ["HalfCheetah-v5", "Hopper-v5"]
 seed = [0, 1]
 ppo = { epochs = 10 }     # options of a method's part, as in --ppo.epochs 10
+label = "long"            # goes to the end of the folders' names; tells apart what only options do
 """
 
 import itertools
-import os
-import subprocess
-import sys
-import time
+import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from onlooker import config
+from onlooker import config, start
 from onlooker.config import Config
+from onlooker.demos import Demos
 from onlooker.errors import UserError, nearest
+from onlooker.files import write_json
 from onlooker.runs import RunFolder
-from onlooker.start import begin, folder_name
 
-RETRIES = 2  # a cell whose process dies is resumed this often
+MARK = "grid.json"  # in an output folder: it is a grid's, and which cells it was asked for
 
 
 class Cell(NamedTuple):
@@ -33,31 +33,30 @@ class Cell(NamedTuple):
 
     name: str  # of its folder
     config: Config
+    demo: Demos | None  # what its method may see
 
 
 def read(path: Path) -> list[Cell]:
-    """The cells of a grid file, all checked."""
+    """The cells of a grid file. Everything is checked, environments and demonstrations too."""
     try:
-        data = tomllib.loads(Path(path).read_text())
+        text = Path(path).read_text()
+        data = tomllib.loads(text)
     except OSError as failure:
         raise UserError(f"can't read the grid file {path}: {failure.strerror}") from failure
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failure:
         raise UserError(f"{path}: {failure}") from failure
     for key in data:
         if key not in ("defaults", "cells"):
-            raise UserError(f"{path}: unknown table {key!r}{nearest(key, ('defaults', 'cells'))}")
+            raise UserError(
+                f"{path}, line {_line(text, 0, key)}: unknown table {key!r}{nearest(key, ('defaults', 'cells'))}"
+            )
     cells: list[Cell] = []
+    checked: dict[Config, Demos | None] = {}
     for number, table in enumerate(data.get("cells", []), 1):
-        merged = {**data.get("defaults", {}), **table}
-        label = merged.pop("label", "")
-        lists = {key: value if isinstance(value, list) else [value] for key, value in merged.items()}
-        for values in itertools.product(*lists.values()):
-            settings = dict(zip(lists, values))
-            try:
-                made = config.make(settings.pop("method", None) or "", **settings)
-            except UserError as failure:
-                raise UserError(f"{path}, cells table {number}: {failure}") from failure
-            cells.append(Cell(folder_name(made) + (f"-{label}" if label else ""), made))
+        try:
+            cells += _expand({**data.get("defaults", {}), **table}, checked)
+        except UserError as failure:
+            raise UserError(f"{path}, line {_line(text, number, str(failure))}: {failure}") from failure
     if not cells:
         raise UserError(f"{path} holds no [[cells]]")
     names = [cell.name for cell in cells]
@@ -67,56 +66,61 @@ def read(path: Path) -> list[Cell]:
     return cells
 
 
+def _expand(table: Mapping[str, Any], checked: dict[Any, Demos | None]) -> list[Cell]:
+    """The product of a table's lists. What was `checked` is not checked again for every seed."""
+    settings = dict(table)
+    label = settings.pop("label", "")
+    lists = {key: value if isinstance(value, list) else [value] for key, value in settings.items()}
+    cells = []
+    for values in itertools.product(*lists.values()):
+        chosen = dict(zip(lists, values))
+        made = config.make(chosen.pop("method", None) or "", **chosen)
+        kind = repr(replace(made, budget=replace(made.budget, seed=0)))
+        if kind not in checked:
+            checked[kind] = start.check(made)
+        name = start.folder_name(made) + (f"-{label}" if label else "")
+        cells.append(Cell(name, made, checked[kind]))
+    return cells
+
+
+def _line(text: str, number: int, failure: str) -> int:
+    """The line of a grid file that a complaint is about: the first that has a word which it quotes, in the cells
+    table `number` or in the defaults; else where that table begins."""
+    lines = text.splitlines()
+    heads = [index for index, line in enumerate(lines) if line.strip().startswith("[")]
+    tables = [index for index in heads if lines[index].strip().startswith("[[cells]]")]
+    begin = tables[number - 1] if 0 < number <= len(tables) else 0
+    end = next((index for index in heads if index > begin), len(lines)) if number else len(lines)
+    words = re.findall(r"'([^']+)'", failure) + ([failure] if not number else [])
+    for word in words:
+        for index in (*range(begin, end), *range(len(lines))):
+            if re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", lines[index]):
+                return index + 1
+    return begin + 1
+
+
+def open_folder(out: Path, cells: list[Cell]) -> None:
+    """Make the output folder, or go on in it. One that holds something else than runs is refused."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        strangers = [path.name for path in out.iterdir() if not path.name.startswith(".") and not _ours(path)]
+        if strangers and not (out / MARK).exists():
+            raise UserError(f"{out} holds other things than runs ({strangers[0]}); choose another --out")
+        write_json(out / MARK, {"cells": [cell.name for cell in cells]})
+    except OSError as failure:
+        raise UserError(f"can't write to {out}: {failure.strerror}") from failure
+
+
+def _ours(path: Path) -> bool:
+    return (path / "config.json").exists() or path.name in (MARK, "report")
+
+
 def prepare(cell: Cell, out: Path) -> RunFolder:
     """The cell's run folder: begun now, or as it was left. A folder with another config is refused."""
     path = out / cell.name
     if not (path / "config.json").exists():
-        return begin(cell.config, path)
+        return RunFolder.create(path, cell.config, cell.demo)
     folder = RunFolder.open(path)
     if folder.config != cell.config:
         raise UserError(f"{path} was begun with other settings than the grid has now; choose another --out")
     return folder
-
-
-def run(cells: list[Cell], out: Path, jobs: int, say: Callable[[str], None]) -> list[str]:
-    """Run every cell that is not finished, `jobs` at a time, one core each; the names of those that failed."""
-    waiting = [cell for cell in cells if not prepare(cell, out).finished]
-    say(f"{len(cells)} cells, {len(cells) - len(waiting)} already finished")
-    running: dict[str, tuple[Cell, subprocess.Popen]] = {}
-    tries: dict[str, int] = {}
-    failed: list[str] = []
-    try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                cell = waiting.pop(0)
-                tries[cell.name] = tries.get(cell.name, 0) + 1
-                running[cell.name] = cell, _start(out / cell.name)
-                say(f"{cell.name}: started")
-            time.sleep(0.2)
-            for name, (cell, process) in list(running.items()):
-                if process.poll() is None:
-                    continue
-                del running[name]
-                if RunFolder.open(out / name).finished:
-                    say(f"{name}: finished")
-                elif tries[name] <= RETRIES:
-                    waiting.append(cell)
-                    say(f"{name}: its process ended with code {process.returncode}; going on from its checkpoint")
-                else:
-                    failed.append(name)
-                    say(f"{name}: failed; see {out / name / 'log.txt'}")
-    finally:
-        for _, process in running.values():
-            process.terminate()  # saves and ends
-        for _, process in running.values():
-            process.wait()
-    return failed
-
-
-def _start(path: Path) -> subprocess.Popen:
-    """A process of its own that goes on with the run in `path`, on one thread."""
-    one_thread: dict[str, Any] = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-    command = [sys.executable, "-m", "onlooker", "train", "--resume", str(path), "--threads", "1"]
-    with (path / "log.txt").open("ab") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | one_thread | {"XLA_FLAGS": flags})

@@ -19,6 +19,11 @@ from onlooker.runs import RunFolder
 
 def begin(config: Config, out: Path | None = None, demo: Any = None) -> RunFolder:
     """A new run folder. `demo` is a recording from memory in place of the one that the options name."""
+    return RunFolder.create(out or default_folder(config), config, check(config, demo))
+
+
+def check(config: Config, demo: Any = None) -> Demos | None:
+    """Refuse what can't work, before anything is written; the part of the demonstrations that the method may see."""
     world = config.world
     env = make_env(world.env, world.env_kwargs, world.resolve(), world.max_episode_steps)
     env.close()
@@ -32,7 +37,7 @@ def begin(config: Config, out: Path | None = None, demo: Any = None) -> RunFolde
     config.options.build(problem, shown)  # refuses a recording that does not fit
     if shown is not None and shown.action is not None and config.options.policy.squash:
         _say_if_clipped(shown.action, problem)
-    return RunFolder.create(out or default_folder(config), config, shown)
+    return shown
 
 
 def watch(config: Config, demo: Any = None) -> Demos | None:

@@ -1,15 +1,23 @@
 """onlooker grid: many runs from one file."""
 
-import os
+import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import tyro
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
 
-from onlooker import grid
+from onlooker import estimate, fleet, grid
 from onlooker.commands.parse import parse
 from onlooker.errors import UserError
+from onlooker.fleet import Overview
+from onlooker.grid import Cell
+
+QUIET_SECONDS = 60.0  # between two plain lines
 
 
 @dataclass(frozen=True)
@@ -21,22 +29,98 @@ class Grid:
     out: Path = Path("results")
     """Where the run folders go."""
     jobs: int = 0
-    """Runs at a time, one core each; 0: as many as there are cores."""
+    """Runs at a time on this machine, one core each; 0: as many as there are cores."""
+    address: str = ""
+    """Join the Ray cluster at this address (HOST:PORT, or auto) instead of starting Ray here."""
+    fetch: bool = False
+    """The cluster's machines share no folder: each runs in one of its own, and finished runs are fetched."""
+    retries: int = 2
+    """How often a cell that fails, or whose process dies, goes on from its checkpoint."""
     dry_run: bool = False
-    """Only list the cells."""
+    """Only list the cells, their steps, and about how many hours they take."""
 
 
 def run(argv: list[str]) -> int:
     """Run a grid."""
     args = parse(Grid, argv, "onlooker grid", Grid.__doc__ or "")
-    if args.jobs < 0:
-        raise UserError(f"--jobs must be 0 (one a core) or more, not {args.jobs}")
+    for name in ("jobs", "retries"):
+        if getattr(args, name) < 0:
+            raise UserError(f"--{name} must be 0 or more, not {getattr(args, name)}")
+    if args.address and args.jobs:
+        raise UserError("--jobs is for this machine alone; with --address the cluster's cores count")
     cells = grid.read(args.file)
     if args.dry_run:
-        for cell in cells:
-            print(f"{cell.name}: {cell.config.budget.steps:,} steps")
-        return 0
-    failed = grid.run(cells, args.out, args.jobs or os.cpu_count() or 1, lambda line: print(line, flush=True))
+        return _dry_run(cells, args)
+    with Board(cells, args.out) as board:
+        failed = fleet.run(cells, args.out, board.show, args.jobs, args.address, args.retries, args.fetch)
     if failed:
-        raise UserError(f"{len(failed)} of {len(cells)} cells failed: {', '.join(failed)}")
+        first, error = next(iter(failed.items()))
+        raise UserError(f"{len(failed)} of {len(cells)} cells failed; {first}: {error} (see its log.txt)")
     return 0
+
+
+def _dry_run(cells: list[Cell], args: Grid) -> int:
+    rates = estimate.Rates(args.out)
+    total = 0.0
+    for cell in cells:
+        left = estimate.steps_left(cell, args.out)
+        hours = left / rates.of(cell.config) / 3600
+        total += hours
+        state = "finished" if left == 0 else f"about {hours:.2f} h"
+        print(f"{cell.name}: {cell.config.budget.steps:,} steps, {state}")
+    cores = args.jobs or estimate.cores()
+    print(f"{len(cells)} cells, about {total:.1f} hours on one core, {total / cores:.1f} on {cores}; {rates.source}")
+    return 0
+
+
+class Board:
+    """What the user sees while a grid runs: a table on a terminal, plain lines elsewhere."""
+
+    def __init__(self, cells: list[Cell], out: Path) -> None:
+        self._cells, self._out = {cell.name: cell for cell in cells}, out
+        self._live = Live(console=Console(), refresh_per_second=2) if sys.stdout.isatty() else None
+        self._spoke = 0.0
+        self._began = time.monotonic()
+        self._first_left: float | None = None
+
+    def __enter__(self) -> "Board":
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, now: Overview) -> None:
+        """Bring it up to date."""
+        if self._live is not None:
+            if now.news:
+                self._live.console.print(now.news, highlight=False)
+            self._live.update(self._table(now))
+            return
+        if now.news:
+            print(now.news, flush=True)
+        if time.monotonic() - self._spoke > QUIET_SECONDS and now.running:
+            self._spoke = time.monotonic()
+            print(self._summary(now), flush=True)
+
+    def _summary(self, now: Overview) -> str:
+        left = sum(estimate.steps_left(self._cells[name], self._out) for name in (*now.running, *now.waiting))
+        if self._first_left is None:
+            self._first_left = left
+        rate = (self._first_left - left) / (time.monotonic() - self._began)
+        eta = f"{left / rate / 3600:.1f} h" if rate > 0 else "-"
+        return (
+            f"{len(now.finished)} finished, {len(now.running)} running, {len(now.waiting)} waiting, "
+            f"{len(now.failed)} failed; {rate:,.0f} steps/s, ETA {eta}"
+        )
+
+    def _table(self, now: Overview) -> Table:
+        table = Table("cell", "steps", "of", title=self._summary(now), title_justify="left")
+        for name in now.running:
+            total = self._cells[name].config.budget.steps
+            table.add_row(name, f"{total - estimate.steps_left(self._cells[name], self._out):,}", f"{total:,}")
+        for name, error in now.failed.items():
+            table.add_row(name, "failed", error)
+        return table

@@ -1,12 +1,14 @@
 """onlooker train: learn, or go on learning."""
 
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 
+from onlooker import wandb_log
 from onlooker.commands.parse import parse
 from onlooker.commands.progress import Progress
 from onlooker.config import Budget, Config, World, make
@@ -27,6 +29,8 @@ class Running:
     """Save this often."""
     video: bool = False
     """Film the policy at the end; an imitator beside the expert in its own world."""
+    wandb: bool = False
+    """Log to Weights & Biases too (needs onlooker[wandb]; WANDB_MODE=offline needs no account)."""
 
     def check(self) -> None:
         """Refuse what has no meaning."""
@@ -91,9 +95,17 @@ def _train(folder: RunFolder, running: Running) -> int:
     from onlooker.loop import Interrupted, train
     from onlooker.report.curve import draw_curve
 
-    with Progress(folder.config, folder.path) as progress:
+    with ExitStack() as stack:
+        watchers = [stack.enter_context(Progress(folder.config, folder.path)).show]
+        if running.wandb:
+            watchers.append(stack.enter_context(wandb_log.logging(folder)))
+
+        def watch(iteration: int, metrics: dict[str, float]) -> None:
+            for watcher in watchers:
+                watcher(iteration, metrics)
+
         try:
-            result = train(folder, running.threads, running.checkpoint_seconds, progress.show)
+            result = train(folder, running.threads, running.checkpoint_seconds, watch)
         except Interrupted:
             print(f"\nstopped and saved; go on with: onlooker train --resume {folder.path}", file=sys.stderr)
             return 130

@@ -1,0 +1,149 @@
+"""Grids on real Ray: what dies goes on from its checkpoint, and the result is that of an undisturbed grid."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from onlooker import fleet, grid
+from onlooker.errors import UserError
+from onlooker.fleet import Overview
+from onlooker.grid import Cell
+from onlooker.runs import RunFolder
+
+SMALL = """
+[defaults]
+steps = 3072
+steps_per_iteration = 256
+num_envs = 4
+max_episode_steps = 50
+ppo = { minibatches = 4, epochs = 2 }
+[[cells]]
+method = "ppo"
+env = "Pendulum-v1"
+seed = [0, 1]
+"""
+
+
+def cells_of(folder: Path, text: str = SMALL) -> list[Cell]:
+    (folder / "g.toml").write_text(text)
+    return grid.read(folder / "g.toml")
+
+
+def results(out: Path, cells: list[Cell]) -> dict[str, tuple[bytes, bytes]]:
+    """What must be the same however often a run was disturbed."""
+    found = {}
+    for cell in cells:
+        result = json.loads((out / cell.name / "result.json").read_text())
+        del result["hours"]
+        metrics = (out / cell.name / "metrics.csv").read_bytes()
+        found[cell.name] = metrics, json.dumps(result, sort_keys=True).encode()
+    return found
+
+
+def ignore(overview: Overview) -> None:
+    pass
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> dict[str, tuple[bytes, bytes]]:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    cells = cells_of(folder)
+    assert fleet.run(cells, folder / "out", ignore, jobs=2) == {}
+    return results(folder / "out", cells)
+
+
+def test_finished_cells_are_left_alone_and_a_new_one_is_run(tmp_path):
+    cells, out = cells_of(tmp_path, SMALL.replace("3072", "512")), tmp_path / "out"
+    said: list[str] = []
+    assert fleet.run(cells[:1], out, ignore, jobs=1) == {}
+    first = (out / cells[0].name / "metrics.csv").stat().st_mtime_ns
+    assert fleet.run(cells, out, lambda overview: said.append(overview.news), jobs=1) == {}
+    assert all(RunFolder.open(out / cell.name).finished for cell in cells)
+    assert (out / cells[0].name / "metrics.csv").stat().st_mtime_ns == first
+    assert "2 cells, 1 already finished" in said
+
+
+def test_a_killed_worker_and_a_killed_driver_lose_nothing(tmp_path, undisturbed):
+    """kill -9 of a worker in mid-run, then of the driver; the same command again finishes the grid."""
+    cells, out = cells_of(tmp_path), tmp_path / "out"
+    command = [sys.executable, "-m", "onlooker", "grid", str(tmp_path / "g.toml"), "--out", str(out), "--jobs", "2"]
+    driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    wait_for(lambda: any((out / cell.name / "metrics.csv").exists() for cell in cells))
+    os.kill(workers()[0], signal.SIGKILL)
+    time.sleep(1.0)
+    with pytest.raises(UserError, match="another grid is running"):  # two drivers on one folder
+        fleet.run(cells, out, ignore, jobs=1)
+    driver.kill()
+    driver.wait()
+    assert not all((out / cell.name / "result.json").exists() for cell in cells), "too fast to be disturbed"
+    wait_for(lambda: not workers())  # Ray's processes die with their driver
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, check=False).returncode == 0
+    assert results(out, cells) == undisturbed
+
+
+def test_a_cell_that_fails_is_retried_then_reported_and_the_others_go_on(tmp_path):
+    text = SMALL.replace("3072", "512") + '[[cells]]\nmethod = "ppo"\nenv = "broken:Broken"\nseed = 7\n'
+    (tmp_path / "broken.py").write_text(
+        "import gymnasium as gym\n\n\nclass Broken(gym.Wrapper):\n"
+        '    def __init__(self):\n        super().__init__(gym.make("Pendulum-v1"))\n\n'
+        '    def step(self, action):\n        raise RuntimeError("the motor burnt out")\n'
+    )
+    command = [sys.executable, "-m", "onlooker", "grid", "g.toml", "--out", "out", "--jobs", "2", "--retries", "1"]
+    (tmp_path / "g.toml").write_text(text)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "1 of 3 cells failed" in done.stderr
+    assert "the motor burnt out" in done.stderr
+    assert done.stdout.count("broken") >= 2
+    assert len(list((tmp_path / "out").glob("*/result.json"))) == 2
+
+
+def test_two_nodes_without_a_shared_folder_send_their_runs_home(tmp_path, undisturbed):
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        cluster.add_node(num_cpus=1)
+        cells, out = cells_of(tmp_path), tmp_path / "home"
+        assert fleet.run(cells, out, ignore, address=cluster.address, fetch=True) == {}
+        assert results(out, cells) == undisturbed
+        assert not list(out.glob("*/checkpoints"))
+    finally:
+        cluster.shutdown()
+
+
+def test_a_run_that_has_come_further_is_not_replaced(tmp_path):
+    for name, lines in (("near", 3), ("far", 5)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "metrics.csv").write_text("line\n" * lines)
+    near, far = fleet.pack(tmp_path / "near"), fleet.pack(tmp_path / "far")
+    fleet.unpack(near, tmp_path / "far")
+    assert (tmp_path / "far" / "metrics.csv").read_text().count("line") == 5
+    fleet.unpack(far, tmp_path / "near")
+    assert (tmp_path / "near" / "metrics.csv").read_text().count("line") == 5
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["far", "near"]
+
+
+def workers() -> list[int]:
+    """Processes of Ray's that run a cell."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if b"ray::_cell" in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_for(condition, seconds: float = 90.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.02)
