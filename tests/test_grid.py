@@ -7,6 +7,7 @@ import pytest
 from onlooker import estimate, grid
 from onlooker.errors import UserError
 
+GRIDS = Path(__file__).parents[1] / "grids"
 SMALL = """
 [defaults]
 steps = 512
@@ -48,8 +49,33 @@ def test_lists_multiply_and_tables_override_defaults(tmp_path: Path) -> None:
     assert cells[-1].config.options.policy.hidden == (32, 32)
 
 
+@pytest.mark.parametrize(
+    ("name", "cells", "steps"),
+    [
+        ("paper-table1", 3 * 16 * 8, 3 * 16 * 8 * 5e6),
+        ("paper-figures", 5 * 16 * 8, 5 * 16 * 8 * 5e6),
+        ("paper-gaifo", 2 * 16 * 8, 2 * 16 * 8 * 5e6),
+        ("paper-bco", 16 * 8, 16 * 8 * 5e6),
+        ("paper-actions", 2 * 16 * 8, 2 * 16 * 8 * 5e6),
+        ("paper-figure1", 4 + 2 * 8, 4 * 1e5 + 16 * 5e6),
+        ("ablation-capacity", 6 * 8, 6 * 8 * 5e6),
+        ("lower-bound", 4, 4 * 5e6),
+        ("wasserstein", 16 * 8, 16 * 8 * 5e6),
+        ("mismatch-sweep", 2 * 2 * 2 * 7 + 2 * 7, 56 * 5e6 + 14 * 1e5),
+        ("smoke", 8, 8 * 8192),
+        ("screen-i2l", 6 * 4, 6 * 4 * 1.5e6),
+        ("finalists-i2l", 6, 6 * 5e6),
+        ("i2l-eight", 16, 16 * 5e6),
+    ],
+)
+def test_shipped_grids_hold_the_cells_that_they_name(name: str, cells: int, steps: float) -> None:
+    read = grid.read(GRIDS / f"{name}.toml")
+    assert len(read) == cells
+    assert sum(cell.config.budget.steps for cell in read) == steps
+
+
 def test_the_experts_grid_is_readable() -> None:
-    cells = grid.read(Path(__file__).parents[1] / "grids" / "experts.toml")
+    cells = grid.read(GRIDS / "experts.toml")
     assert [cell.config.world.env for cell in cells] == ["HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Ant-v5"]
 
 

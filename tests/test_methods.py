@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from walking import STATES, learned, other_reward, same
 
-from onlooker import api, config
+from onlooker import api, config, evaluation, policies
 from onlooker.__main__ import main
-from onlooker.demos import Demos, save
+from onlooker.demos import Demos, save, shipped
 from onlooker.errors import UserError
 from onlooker.methods import METHODS, Problem
 from onlooker.methods.watching import draws
@@ -127,6 +127,18 @@ def test_episodes_and_stride_thin_what_is_watched(tmp_path):
     run = api.train("i2l", demo=demo, demo_episodes=1, demo_stride=7, out=tmp_path / "r", **settings, **SMALL["i2l"])
     with np.load(run.path / "demo.npz") as kept:
         assert np.array_equal(kept["obs"], STATES[0:120:7])
+
+
+def test_transfer_is_the_expert_unchanged(tmp_path):
+    """As `onlooker evaluate --expert` measures it."""
+    settings: dict[str, Any] = {"env": "Hopper-v5", "dynamics": "low-gravity", "steps": 512, "steps_per_iteration": 256}
+    run = api.train("transfer", expert="hopper", out=tmp_path / "r", **settings)
+    expert = policies.load(shipped.expert_path("hopper"))
+    judged = evaluation.summarize(evaluation.evaluate(run.policy.world, evaluation.by_policy(expert)))
+    assert run.result["eval_return_mean"] == judged["return_mean"]
+    assert same(run.policy.actor, expert.actor)
+    with pytest.raises(UserError, match="knows 17 numbers a state and 6 an action, the environment has 11 and 3"):
+        api.train("transfer", expert="halfcheetah", out=tmp_path / "s", **settings)
 
 
 def test_an_unknown_method_names_the_nearest(tmp_path: Path, capsys):

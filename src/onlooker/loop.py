@@ -30,9 +30,9 @@ def train(
     folder: RunFolder, threads: int | None = None, checkpoint_seconds: float = 30.0, watch: Watcher | None = None
 ) -> dict[str, Any]:
     """Run, or go on with, the run in this folder to its end; the result."""
-    config, budget, options = folder.config, folder.config.budget, folder.config.options
+    config, budget = folder.config, folder.config.budget
     pool = pool_for(config.world, budget.num_envs, budget.seed, threads)
-    method = options.build(config.problem(pool), folder.demo)
+    method = config.options.build(config.problem(pool), folder.demo)
     key = jax.random.key(budget.seed)
     state = method.init(jax.random.fold_in(key, 0))
     update = Updater(method)
@@ -50,7 +50,7 @@ def train(
     try:
         with stop_signals() as stop:
             for iteration in range(start, budget.iterations):
-                actor = HostPolicy(method.actor(state), options.policy, pool.action_low, pool.action_high)
+                actor = HostPolicy(method.actor(state), method.policy, pool.action_low, pool.action_high)
                 rollout = collector.collect(actor, iteration)
                 state, learned = update(state, rollout, np.int32(iteration), jax.random.fold_in(key, iteration + 1))
                 metrics = {"steps": collector.steps} | collector.summary() | jax.device_get(learned)
@@ -67,7 +67,7 @@ def train(
                 if stop and not done:
                     raise Interrupted
         about = {"method": config.method, "seed": budget.seed, "steps": collector.steps, "version": __version__}
-        policy = Policy(jax.device_get(method.actor(state)), options.policy, config.world, about)
+        policy = Policy(jax.device_get(method.actor(state)), method.policy, config.world, about)
         policies.save(folder.path / "policy.npz", policy)
         judged = summarize(evaluate(config.world, by_policy(policy)))
         result = about | collector.summary() | {f"eval_{name}": value for name, value in judged.items()}

@@ -28,14 +28,14 @@ def check(config: Config, demo: Any = None) -> Demos | None:
     env = make_env(world.env, world.env_kwargs, world.resolve(), world.max_episode_steps)
     env.close()
     bounds: Any = env.action_space
-    if config.options.policy.squash and not (np.isfinite(bounds.low).all() and np.isfinite(bounds.high).all()):
-        raise UserError(f"{world.env} has no finite action bounds to squash actions into; use --policy.no-squash")
     shown = watch(config, demo)
     sizes = (math.prod(env.observation_space.shape or ()), math.prod(bounds.shape))
     limits = (config.budget.num_envs, time_limit(env) or 1, config.budget.iterations)
     problem = Problem(*sizes, *limits, bounds.low, bounds.high)
-    config.options.build(problem, shown)  # refuses a recording that does not fit
-    if shown is not None and shown.action is not None and config.options.policy.squash:
+    method = config.options.build(problem, shown)  # refuses a recording that does not fit
+    if method.policy.squash and not (np.isfinite(bounds.low).all() and np.isfinite(bounds.high).all()):
+        raise UserError(f"{world.env} has no finite action bounds to squash actions into; use --policy.no-squash")
+    if shown is not None and shown.action is not None and method.policy.squash:
         _say_if_clipped(shown.action, problem)
     return shown
 
@@ -45,7 +45,7 @@ def watch(config: Config, demo: Any = None) -> Demos | None:
     options = config.options
     if options.needs == "nothing":
         return None
-    source = demo if demo is not None else options.demo or shipped.robot_of(config.world.env)
+    source = demo if demo is not None else options.demo or _own_recording(config)
     if source is None:
         raise UserError(f"there is no shipped demonstration for {config.world.env}; give one with --demo FILE")
     recorded = demos.load(source).take(options.demo_episodes, options.demo_stride)
@@ -58,6 +58,12 @@ def watch(config: Config, demo: Any = None) -> Demos | None:
     if options.needs == "state pairs" and options.demo_stride > 1:
         raise UserError(f"{config.method} learns from successive states, so --demo-stride must be 1")
     return recorded.states_only()
+
+
+def _own_recording(config: Config) -> str | None:
+    """The shipped recording of the robot, with actions for those methods that need them."""
+    robot = shipped.robot_of(config.world.env)
+    return f"{robot}-actions" if robot and config.options.needs == "actions" else robot
 
 
 def _say_if_clipped(action: np.ndarray, problem: Problem) -> None:

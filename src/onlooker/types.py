@@ -71,5 +71,7 @@ class Method(NamedTuple):
     """What is learned from a rollout. No part needs another's result, so they may run at the same time."""
     actor: Callable[[Any], Any]
     """state -> the `Actor` that acts in the environment"""
+    policy: Any
+    """the `PolicyOptions` by which it acts"""
     snapshot: Callable[[Any, jax.Array], Any] | None = None
     """(state, key) -> a small pytree for later analysis, if there is anything to analyse"""

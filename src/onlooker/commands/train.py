@@ -14,7 +14,7 @@ from onlooker.commands.progress import Progress
 from onlooker.config import Budget, Config, World, make
 from onlooker.demos import shipped
 from onlooker.errors import UserError
-from onlooker.methods import METHODS, find
+from onlooker.methods import ELSEWHERE, METHODS, find
 from onlooker.runs import RunFolder
 from onlooker.start import begin
 
@@ -92,11 +92,11 @@ def run(argv: list[str]) -> int:
 
 
 def _train(folder: RunFolder, running: Running) -> int:
-    from onlooker.loop import Interrupted, train
+    from onlooker.loop import Interrupted, Watcher, train
     from onlooker.report.curve import draw_curve
 
     with ExitStack() as stack:
-        watchers = [stack.enter_context(Progress(folder.config, folder.path)).show]
+        watchers: list[Watcher] = [stack.enter_context(Progress(folder.config, folder.path)).show]
         if running.wandb:
             watchers.append(stack.enter_context(wandb_log.logging(folder)))
 
@@ -151,7 +151,7 @@ def _value_of(flag: str, argv: list[str]) -> str | None:
 
 
 def _overview() -> str:
-    lines = [f"  {name:10} {(options.__doc__ or '').splitlines()[0]}" for name, options in METHODS.items()]
+    lines = [f"  {name:10} {(find(name).__doc__ or '').splitlines()[0]}" for name in (*METHODS, *ELSEWHERE)]
     return "\n".join(
         [
             "usage: onlooker train METHOD [options]     learn (onlooker train METHOD --help lists the options)",

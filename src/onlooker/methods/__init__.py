@@ -24,20 +24,19 @@ METHODS: dict[str, Any] = {
     "ppo": PPOMethod,
 }
 """Name on the command line -> options; each option class builds its method."""
+ELSEWHERE = {"transfer": "onlooker.transfer:TransferMethod"}
+"""Methods that are made of more than arrays; looked for by their import path, like one of your own."""
 
 
 def find(method: str) -> Any:
     """The option class of a method: by its name, or by `module:Class` for one of your own."""
     if method in METHODS:
         return METHODS[method]
-    if ":" not in method:
-        raise UserError(f"unknown method {method!r}{nearest(method, METHODS)}")
-    options = from_path(method, "method")
-    missing = [name for name in ("build", "needs", "best_num_envs", "policy") if not _has(options, name)]
+    path = ELSEWHERE.get(method, method)
+    if ":" not in path:
+        raise UserError(f"unknown method {method!r}{nearest(method, [*METHODS, *ELSEWHERE])}")
+    options = from_path(path, "method")
+    missing = [name for name in ("build", "needs", "best_num_envs") if not hasattr(options, name)]
     if missing:
         raise UserError(f"{method} is no method: it has no {', '.join(missing)} (see docs/methods/your-own.md)")
     return options
-
-
-def _has(options: Any, name: str) -> bool:
-    return hasattr(options, name) or name in getattr(options, "__dataclass_fields__", {})

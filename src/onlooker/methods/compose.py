@@ -100,7 +100,7 @@ def compose(
         return {"obs": rows.obs, "action": rows.action, "rewards": state.rewards}
 
     parts = (improve, study) if score_first else (in_turn,)
-    return Method(init, parts, lambda state: state.learner.actor, snapshot if exemplars.grows else None)
+    return Method(init, parts, lambda state: state.learner.actor, policy, snapshot if exemplars.grows else None)
 
 
 def _when(ready: Array, learn: Callable[[Any], tuple[Any, Metrics]], state: Any) -> tuple[Any, Metrics]:
