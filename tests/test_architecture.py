@@ -62,7 +62,8 @@ def rooms(modules: frozenset[str]) -> set[str]:
 FLOORS = [
     {"__main__"},
     {"commands"},
-    {"api", "grid"},
+    {"fleet", "estimate"},
+    {"api", "grid", "analysis", "transfer"},
     {"loop", "start"},
     {"evaluation", "runs"},
     {"collect", "policies"},

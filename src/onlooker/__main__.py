@@ -12,7 +12,9 @@ commands
   train METHOD    learn in a world with its own physics; `train --resume RUN` goes on with a run
   evaluate RUN    returns of whole deterministic episodes, also under other physics
   video RUN       film a trained policy
-  grid FILE       many runs from one file, resumable
+  grid FILE       many runs from one file, resumable, on Ray
+  report RESULTS  tables, curves and comparisons from run folders: one page
+  analyze RESULTS the lower bound of the paper, from I2L runs and an oracle
   demos           list, show, record, import, export and check demonstrations
 
 methods
@@ -36,7 +38,7 @@ physics
 The docs folder has a page for each method, the run folder and the demonstration format.
 """
 
-COMMANDS = ("train", "evaluate", "video", "demos", "grid")
+COMMANDS = ("train", "evaluate", "video", "demos", "grid", "analyze", "report")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,0 +1,50 @@
+"""The lower bound's terms: distances that are known, and a run analysed from end to end."""
+
+import json
+from typing import Any
+
+import numpy as np
+import ot
+import pytest
+
+from onlooker import analysis, api
+from onlooker.__main__ import main
+
+RNG = np.random.default_rng(0)
+
+
+def test_exact_distance_is_optimal_transports():
+    one, other = RNG.standard_normal((200, 5)), RNG.standard_normal((200, 5)) * 2 + 1
+    assert analysis.exact_w1(one, other) == pytest.approx(ot.emd2([], [], ot.dist(one, other, metric="euclidean")))
+
+
+def test_a_shifted_cloud_is_as_far_as_the_shift():
+    cloud = RNG.standard_normal((400, 3)).astype(np.float32)
+    shifted = cloud + np.array([3.0, 4.0, 0.0], np.float32)
+    assert analysis.exact_w1(cloud, shifted) == pytest.approx(5.0, rel=1e-5)
+    assert analysis.critic_w1(cloud, shifted) == pytest.approx(5.0, rel=0.1)
+
+
+def test_an_i2l_run_is_analysed_with_its_oracle(tmp_path, capsys):
+    world: dict[str, Any] = {"env": "Hopper-v5", "dynamics": "low-gravity", "max_episode_steps": 50}
+    small: dict[str, Any] = {"steps": 2048, "steps_per_iteration": 512, "num_envs": 4}
+    api.train("ppo", out=tmp_path / "oracle", **world, **small)
+    run = api.train("i2l", out=tmp_path / "run", **world, **small, critic={"steps": 2}, discriminator={"exemplars": 64})
+    assert main(["analyze", str(tmp_path)]) == 0
+    told = json.loads((run.path / "analysis.json").read_text())
+    bound = told["lower_bound"]
+    assert told["oracle"] == "oracle"
+    assert bound["iteration"] == [1, 2, 3, 4]
+    assert bound["f_from"] == 4
+    assert all(len(bound[name]) == 4 for name in ("expert_f", "buffer_f", "w1", "exact_w1"))
+    assert np.isfinite([bound[name] for name in ("expert_f", "buffer_f", "w1", "exact_w1")]).all()
+    assert min(bound["exact_w1"]) > 0
+    assert main(["analyze", str(tmp_path), "--f-from", "3"]) == 0
+    assert json.loads((run.path / "analysis.json").read_text())["lower_bound"]["f_from"] == 3
+    assert main(["analyze", str(tmp_path), "--f-from", "99"]) == 2
+    assert "it has 1, 2, 3, 4" in capsys.readouterr().err
+
+
+def test_nothing_to_analyse_is_said(tmp_path, capsys):
+    assert main(["analyze", str(tmp_path)]) == 2
+    assert "no finished i2l run" in capsys.readouterr().err
