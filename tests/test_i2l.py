@@ -1,14 +1,16 @@
 """I2L as a whole: it sees states only, waits for its first episode, traces once, and works with other actuators."""
 
+import re
+from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import jax
 import numpy as np
 import pytest
-from walking import STATES, learned, same, walk
+from walking import STATES, learned, same
 
-from onlooker import config
+from onlooker import api, config
+from onlooker.__main__ import main
 from onlooker.collect import Collector, HostPolicy
 from onlooker.demos import Demos
 from onlooker.envs import make_pool
@@ -60,26 +62,20 @@ def test_match_dims_refuses_what_does_not_fit(dims, size, said):
         matching(dims, size, 11)
 
 
-class TwoMotors(gym.ActionWrapper):
-    """Hopper with two actuators instead of three: the second moves leg and foot together."""
-
-    def __init__(self) -> None:
-        super().__init__(gym.make("Hopper-v5"))
-        self.action_space = gym.spaces.Box(-1.0, 1.0, (2,), np.float32)
-
-    def action(self, action: np.ndarray) -> np.ndarray:
-        return np.array([action[0], action[1], 0.5 * action[1]], np.float32)
-
-
-def test_learns_from_a_recording_of_other_actuators():
-    """The expert has three actions, the imitator two; only states are compared."""
-    pool = make_pool(TwoMotors, 4, 0, max_episode_steps=50)
-    pool.reset()
-    demo = Demos(STATES, action=np.zeros((200, 3))).states_only()
-    state, told, _ = walk(pool, OPTIONS, OPTIONS.build(Problem(11, 2, 4, 50, 3), demo), 3)
-    assert state.learner.actor.log_std.shape == (2,)
-    assert np.isfinite(told[-1]["wasserstein"])
-    assert np.isfinite(told[-1]["policy_loss"])
+def test_learns_from_a_recording_of_other_actuators(tmp_path, monkeypatch):
+    """The example of docs/methods/i2l.md: the expert has three motors, the imitator two; only states are compared."""
+    page = Path(__file__).parent.parent / "docs" / "methods" / "i2l.md"
+    code = re.search(r"```python\n(.*?)```", page.read_text(), re.S)
+    assert code is not None
+    (tmp_path / "two_motors.py").write_text(code.group(1))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    small = ["--steps", "2048", "--steps-per-iteration", "512", "--max-episode-steps", "50", "--critic.steps", "2"]
+    assert main(["train", "i2l", "--env", "two_motors:TwoMotors", "--demo", "hopper", *small, "--out", "run"]) == 0
+    run = api.Run(tmp_path / "run", {})
+    assert run.policy.actor.log_std.shape == (2,)
+    assert np.isfinite(run.metrics["wasserstein"][-1])
+    assert np.isfinite(run.metrics["policy_loss"][-1])
 
 
 def test_presets_hold_the_numbers_of_paper_and_release():
