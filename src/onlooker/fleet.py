@@ -154,7 +154,7 @@ def _train(path: Path) -> str:
         except (Interrupted, KeyboardInterrupt):
             return STOPPED
         except UserError as failure:
-            print(failure, flush=True)
+            print(f"onlooker: {failure}", flush=True)
             return str(failure)
         except Exception as failure:
             traceback.print_exc()

@@ -1,1 +1,12 @@
-"""Pictures and tables, made from run folders only."""
+"""Pictures and tables, made from run folders only.
+
+import onlooker.report
+frame = onlooker.report.frame("results/")  # pandas, one row a run
+"""
+
+from onlooker.report.frames import curves, frame
+from onlooker.report.loading import load
+from onlooker.report.packed import pack
+from onlooker.report.run import Run
+
+__all__ = ["Run", "curves", "frame", "load", "pack"]

@@ -1,0 +1,76 @@
+"""Panels as picture files."""
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+
+from onlooker.report.panels import Panel
+
+SIZE = (6.4, 4.2)
+ROW = (3.6, 3.0)  # of one panel in a row of several
+
+
+def slug(name: str) -> str:
+    """A name that is good for a file."""
+    return re.sub(r"[^\w.=+-]+", "-", name).strip("-")
+
+
+def draw(panel: Panel) -> dict[str, bytes]:
+    """A panel as PNG and SVG, by file name."""
+    return _files([panel], slug(panel.name), SIZE)
+
+
+def draw_row(panels: list[Panel], name: str) -> dict[str, bytes]:
+    """Several panels beside each other with one legend, as PNG and SVG."""
+    return _files(panels, slug(name), (ROW[0] * len(panels), ROW[1] + 0.6))
+
+
+def _files(panels: list[Panel], name: str, size: tuple[float, float]) -> dict[str, bytes]:
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    plain: dict[Any, Any] = {
+        "svg.hashsalt": "onlooker",
+        "svg.fonttype": "path",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
+    with matplotlib.rc_context(plain):
+        figure = Figure(figsize=size, layout="constrained")
+        handles: dict[str, Any] = {}
+        for axes, panel in zip(np.ravel(figure.subplots(1, len(panels))), panels):
+            handles |= _draw(axes, panel)
+        columns = 3 if len(panels) == 1 else 2 * len(panels)
+        figure.legend(
+            handles.values(), handles.keys(), loc="outside lower center", ncols=columns, fontsize=8, frameon=False
+        )
+        png, svg = io.BytesIO(), io.BytesIO()
+        FigureCanvasAgg(figure).print_png(png)
+        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})
+    return {f"{name}.png": png.getvalue(), f"{name}.svg": svg.getvalue()}
+
+
+def _draw(axes: Any, panel: Panel) -> dict[str, Any]:
+    """The panel on a pair of axes; what a legend shows, by label."""
+    handles: dict[str, Any] = {}
+    for line in panel.lines:
+        marks: dict[str, Any] = {"marker": "o", "markersize": 4} if panel.points else {}
+        (handles[line.label],) = axes.plot(line.x, line.y, color=line.color, linewidth=1.6, **marks)
+        if line.spread is not None and panel.points:
+            axes.errorbar(line.x, line.y, line.spread, color=line.color, linewidth=0, elinewidth=1, capsize=2)
+        elif line.spread is not None:
+            low, high = line.y - line.spread, line.y + line.spread
+            axes.fill_between(line.x, low, high, color=line.color, alpha=0.18, linewidth=0)
+    for level in panel.levels:
+        dashes = (0, (5, 3)) if level.dashed else (0, (1, 1.2))
+        handles[level.label] = axes.axhline(level.y, color=level.color, linewidth=1.2, linestyle=dashes)
+    axes.set_title(panel.title, fontsize=10)
+    axes.set_xlabel(panel.x_label, fontsize=9)
+    axes.set_ylabel(panel.y_label, fontsize=9)
+    axes.tick_params(labelsize=8)
+    axes.grid(alpha=0.25)
+    return handles
