@@ -108,7 +108,7 @@ def _drive(
                     finished.append(name)
                     tell(f"{name}: finished")
                 elif tries[name] <= retries:
-                    waiting.append(name)
+                    waiting.insert(0, name)
                     tell(f"{name}: {error}; going on from its checkpoint")
                 else:
                     failed[name] = error

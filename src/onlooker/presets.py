@@ -13,6 +13,7 @@ _RELEASE: dict[str, Any] = {
     "policy": {"hidden": (64, 64), "log_std_init": 0.0},
     "ppo": {
         "learning_rate": 1e-4,
+        "anneal": False,
         "normalize_advantages": False,
         "value_clip": 0.2,
         "value_coefficient": 0.5,

@@ -1,6 +1,7 @@
 """I2L: the method at the heart of this package."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from onlooker.airl import AIRLOptions, airl
@@ -19,7 +20,7 @@ class I2LMethod(Matching):
     """I2L, indirect imitation: imitate those few of your own episodes that lie closest to the expert's states."""
 
     policy: PolicyOptions = field(default_factory=PolicyOptions)
-    ppo: PPOOptions = field(default_factory=PPOOptions)
+    ppo: PPOOptions = field(default_factory=partial(PPOOptions, anneal=True))
     critic: CriticOptions = field(default_factory=CriticOptions)
     elite: EliteOptions = field(default_factory=EliteOptions)
     discriminator: AIRLOptions = field(default_factory=AIRLOptions)
