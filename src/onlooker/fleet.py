@@ -211,7 +211,8 @@ def _cluster(ray: Any, jobs: int, address: str) -> Iterator[None]:
             ray.init(address=address, **quiet)
         else:
             cores = jobs or os.cpu_count() or 1
-            ray.init(num_cpus=cores, include_dashboard=False, object_store_memory=100 * 2**20, **quiet)
+            small = {"include_dashboard": False, "object_store_memory": 100 * 2**20}
+            ray.init(address="local", num_cpus=cores, **small, **quiet)
     except (ConnectionError, ValueError, RuntimeError) as failure:
         raise UserError(f"can't {'join Ray at ' + address if address else 'start Ray'}: {failure}") from failure
     try:

@@ -14,6 +14,7 @@ _RELEASE: dict[str, Any] = {
     "ppo": {
         "learning_rate": 1e-4,
         "anneal": False,
+        "discount": 0.99,
         "normalize_advantages": False,
         "value_clip": 0.2,
         "value_coefficient": 0.5,

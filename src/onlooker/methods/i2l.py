@@ -20,7 +20,7 @@ class I2LMethod(Matching):
     """I2L, indirect imitation: imitate those few of your own episodes that lie closest to the expert's states."""
 
     policy: PolicyOptions = field(default_factory=PolicyOptions)
-    ppo: PPOOptions = field(default_factory=partial(PPOOptions, anneal=True))
+    ppo: PPOOptions = field(default_factory=partial(PPOOptions, anneal=True, discount=0.995))
     critic: CriticOptions = field(default_factory=CriticOptions)
     elite: EliteOptions = field(default_factory=EliteOptions)
     discriminator: AIRLOptions = field(default_factory=AIRLOptions)
