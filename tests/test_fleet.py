@@ -8,12 +8,15 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from onlooker import fleet, grid
+from onlooker import fleet, grid, report
+from onlooker.__main__ import main
 from onlooker.errors import UserError
 from onlooker.fleet import Overview
 from onlooker.grid import Cell
+from onlooker.methods import METHODS
 from onlooker.runs import RunFolder
 
 SMALL = """
@@ -116,6 +119,17 @@ def test_two_nodes_without_a_shared_folder_send_their_runs_home(tmp_path, undist
         assert not list(out.glob("*/checkpoints"))
     finally:
         cluster.shutdown()
+
+
+def test_the_smoke_grid_runs_every_method_and_its_report_names_them_all(tmp_path):
+    cells = grid.read(Path(__file__).parents[1] / "grids" / "smoke.toml")
+    assert fleet.run(cells, tmp_path / "out", ignore, jobs=2) == {}
+    assert {cell.config.method for cell in cells} == set(METHODS)
+    assert main(["report", str(tmp_path / "out"), "--out", str(tmp_path / "page")]) == 0
+    frame = report.frame(tmp_path / "out")
+    assert (frame.state == "finished").all()
+    assert set(frame.method) == set(METHODS)
+    assert np.isfinite(frame["return"]).all()
 
 
 def test_a_run_that_has_come_further_is_not_replaced(tmp_path):
