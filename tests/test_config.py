@@ -111,12 +111,12 @@ def test_an_unknown_method_is_refused_with_the_nearest() -> None:
         {"seed": "0"},
         {"num_envs": 2.5},
         {"env": 5},
-        {"env_kwargs": "frame_skip=2"},
+        {"env_kwargs": 2},
         {"dynamics": 3},
-        {"gravity": "0.5"},
+        {"gravity": "half"},
         {"gravity": True},
         {"density": {"torso": "2"}},
-        {"wind": "1,2,3"},
+        {"wind": "strong"},
         {"scale_reward": 1},
         {"ppo": {"epochs": "5"}},
         {"ppo": {"learning_rate": "fast"}},
@@ -228,3 +228,13 @@ def test_keywords_as_text() -> None:
 def test_wind_as_text() -> None:
     assert parse_wind("5") == (5, 0, 0)
     assert parse_wind("1,-2,0.5") == (1, -2, 0.5)
+
+
+def test_plain_values_may_be_spelled_as_on_the_command_line() -> None:
+    made = config.make("i2l", match_dims="0-2,5", steps="2e6", density="torso=2", wind="5")
+    assert made.options.match_dims == (0, 1, 2, 5)
+    assert made.budget.steps == 2_000_000
+    assert made.world.density == {"torso": 2.0}
+    assert made.world.wind == (5.0, 0.0, 0.0)
+    with pytest.raises(UserError, match=r"^options.match_dims: '0-x' names no entries; write 0-7 or 0,1,4$"):
+        config.make("i2l", match_dims="0-x")

@@ -66,9 +66,10 @@ def test_lists_multiply_and_tables_override_defaults(tmp_path: Path) -> None:
         ("screen-i2l", 6 * 4, 6 * 4 * 1.5e6),
         ("finalists-i2l", 14, 14 * 5e6),
         ("i2l-eight", 16, 16 * 5e6),
-        ("screen-gail-s", 6 * 4, 6 * 4 * 1.5e6),
+        ("recordings", 6, 6 * 1.5e6),
+        ("screen-gail-s", 7 * 4, 7 * 4 * 1.5e6),
         ("baselines", 4 + 3 + 2, 9 * 5e6),
-        ("absorbing", 6 * 2, 12 * 1e6),
+        ("absorbing", 6 * 2, 12 * 5e5),
     ],
 )
 def test_shipped_grids_hold_the_cells_that_they_name(name: str, cells: int, steps: float) -> None:

@@ -6,7 +6,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from onlooker import __version__
 from onlooker.envs import Pool
@@ -169,7 +169,7 @@ def fill(cls: type, values: Mapping[str, Any], where: str) -> Any:
     """A dataclass from plain (JSON or TOML) values, each checked against its field's type."""
     if not isinstance(values, Mapping):
         raise UserError(f"{where}: {values!r} is no table of options")
-    known = typing.get_type_hints(cls)
+    known = typing.get_type_hints(cls, include_extras=True)
     filled = {}
     for name, value in values.items():
         if name not in known:
@@ -183,6 +183,8 @@ def _fit(kind: Any, value: Any, where: str) -> Any:
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return value if isinstance(value, kind) else fill(kind, value, where)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Annotated:
+        return _fit(arguments[0], _as_on_the_command_line(arguments[1], value, where), where)
     if origin is Literal:
         if value not in arguments:
             raise UserError(f"{where}: {value!r} is not allowed{nearest(str(value), map(str, arguments))}")
@@ -192,11 +194,14 @@ def _fit(kind: Any, value: Any, where: str) -> Any:
     if origin in (typing.Union, types.UnionType):
         if value is None and type(None) in arguments:
             return None
-        for option in arguments:
+        refused = []
+        for option in (option for option in arguments if option is not type(None)):
             try:
                 return _fit(option, value, where)
-            except UserError:
-                continue
+            except UserError as error:
+                refused.append(error)
+        if len(refused) == 1:
+            raise refused[0]
     elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     elif kind is int and isinstance(value, int | float) and not isinstance(value, bool) and value % 1 == 0:
@@ -208,6 +213,16 @@ def _fit(kind: Any, value: Any, where: str) -> Any:
     elif kind is Any:
         return value
     raise UserError(f"{where}: {value!r} is no {getattr(kind, '__name__', str(kind))}")
+
+
+def _as_on_the_command_line(spelling: Any, value: Any, where: str) -> Any:
+    """A text as the command line would read it, `0-7` for example; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return spelling.instance_from_str([value])
+    except (ValueError, UserError) as error:
+        raise UserError(f"{where}: {error}") from None
 
 
 def check_numbers(options: Any, where: str = "") -> None:
