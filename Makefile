@@ -10,6 +10,9 @@ READY := .venv/.ready
 train: $(READY)
 	$(BIN)/onlooker train i2l --env HalfCheetah-v5 --dynamics low-gravity --steps 2e6 --ppo.no-anneal --ppo.discount 0.99 --video
 
+# Most of the tests' time is XLA compiling the same programs; what one test compiled, the next one takes from here.
+test: export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.pytest_cache/xla
+test: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.2
 test: lint
 	$(BIN)/python -m pytest -n 2 -m "not learning"
 

@@ -76,16 +76,18 @@ def test_a_killed_worker_and_a_killed_driver_lose_nothing(tmp_path, undisturbed)
     """kill -9 of a worker in mid-run, then of the driver; the same command again finishes the grid."""
     cells, out = cells_of(tmp_path), tmp_path / "out"
     command = [sys.executable, "-m", "onlooker", "grid", str(tmp_path / "g.toml"), "--out", str(out), "--jobs", "2"]
-    driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    mark = f"ONLOOKER_TEST={tmp_path}"
+    environment = os.environ | dict([mark.split("=", 1)])
+    driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
     wait_for(lambda: any((out / cell.name / "metrics.csv").exists() for cell in cells))
-    os.kill(workers()[0], signal.SIGKILL)
+    os.kill(workers(mark)[0], signal.SIGKILL)
     time.sleep(1.0)
     with pytest.raises(UserError, match="another grid is running"):  # two drivers on one folder
         fleet.run(cells, out, ignore, jobs=1)
     driver.kill()
     driver.wait()
     assert not all((out / cell.name / "result.json").exists() for cell in cells), "too fast to be disturbed"
-    wait_for(lambda: not workers())  # Ray's processes die with their driver
+    wait_for(lambda: not workers(mark))  # Ray's processes die with their driver
     assert subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, check=False).returncode == 0
     assert results(out, cells) == undisturbed
 
@@ -144,13 +146,14 @@ def test_a_run_that_has_come_further_is_not_replaced(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["far", "near"]
 
 
-def workers() -> list[int]:
-    """Processes of Ray's that run a cell."""
+def workers(mark: str) -> list[int]:
+    """Processes of Ray's that run a cell and have `mark` in their environment: those of one grid, nobody else's."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            if b"ray::_cell" in path.read_bytes():
-                found.append(int(path.parent.name))
+            runs_a_cell = b"ray::_cell" in (process / "cmdline").read_bytes()
+            if runs_a_cell and mark.encode() in (process / "environ").read_bytes():
+                found.append(int(process.name))
         except OSError:
             continue
     return found
