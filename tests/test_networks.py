@@ -75,12 +75,17 @@ def test_slope_of_tanh_by_hand() -> None:
     assert networks.tanh_log_slope(jnp.array([-30.0])).item() == pytest.approx(math.log(4) - 60, rel=1e-6)
 
 
+def squashed_density(mean: jax.Array, log_std: jax.Array, draw: jax.Array) -> np.ndarray:
+    """Of tanh(draw): the Gaussian's density over the slope of tanh."""
+    return np.exp(networks.gaussian_log_prob(mean, log_std, draw) - networks.tanh_log_slope(draw))
+
+
 @pytest.mark.parametrize(("mean", "log_std"), [(0.0, -0.5), (0.8, -1.0), (-0.5, 0.0)])
 def test_squashed_density_has_mass_1(mean: float, log_std: float) -> None:
     edges = np.linspace(-1, 1, 200_001)
     action = (edges[1:] + edges[:-1]) / 2
     draw = np.arctanh(action)[:, None]
-    density = np.exp(networks.squashed_log_prob(jnp.array([mean]), jnp.array([log_std]), jnp.asarray(draw)))
+    density = squashed_density(jnp.array([mean]), jnp.array([log_std]), jnp.asarray(draw))
     assert np.sum(density.astype(float)) * 2 / len(action) == pytest.approx(1, abs=1e-4)
     # ... and it is not just normalised: its mean is that of tanh of the Gaussian, found by drawing.
     sample = np.tanh(mean + math.exp(log_std) * np.random.default_rng(0).standard_normal(1_000_000))
@@ -91,7 +96,7 @@ def test_squashed_density_of_two_actions_has_mass_1() -> None:
     edges = np.linspace(-1, 1, 1001)
     middle = np.arctanh((edges[1:] + edges[:-1]) / 2)
     draw = np.stack(np.meshgrid(middle, middle), axis=-1)
-    density = np.exp(networks.squashed_log_prob(jnp.array([0.3, -0.6]), jnp.array([-0.7, -1.0]), jnp.asarray(draw)))
+    density = squashed_density(jnp.array([0.3, -0.6]), jnp.array([-0.7, -1.0]), jnp.asarray(draw))
     assert density.astype(float).sum() * (2 / 1000) ** 2 == pytest.approx(1, abs=1e-4)
 
 

@@ -120,11 +120,6 @@ def tanh_log_slope(draw: Array) -> Array:
     return 2 * (math.log(2) - draw - jax.nn.softplus(-2 * draw)).sum(-1)
 
 
-def squashed_log_prob(mean: Array, log_std: Array, draw: Array) -> Array:
-    """Log density of tanh(draw) [..., A] under the squashed Gaussian: [...]."""
-    return gaussian_log_prob(mean, log_std, draw) - tanh_log_slope(draw)
-
-
 def gaussian_entropy(log_std: Array) -> Array:
     """Entropy of the diagonal Gaussian (before any tanh)."""
     return (log_std + 0.5 * math.log(2 * math.pi * math.e)).sum(-1)
