@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from onlooker import estimate, grid
+from onlooker.__main__ import main
 from onlooker.errors import UserError
 
 GRIDS = Path(__file__).parents[1] / "grids"
@@ -66,6 +67,7 @@ def test_lists_multiply_and_tables_override_defaults(tmp_path: Path) -> None:
         ("screen-i2l", 6 * 4, 6 * 4 * 1.5e6),
         ("finalists-i2l", 14, 14 * 5e6),
         ("i2l-eight", 16, 16 * 5e6),
+        ("first-results", 9 * 16, 9 * 16 * 5e6),
         ("recordings", 6, 6 * 1.5e6),
         ("screen-gail-s", 7 * 4, 7 * 4 * 1.5e6),
         ("baselines", 4 + 3 + 2, 9 * 5e6),
@@ -140,3 +142,20 @@ def test_a_folder_with_other_settings_is_refused(tmp_path: Path) -> None:
     changed = grid.read(write(tmp_path / "h.toml", SMALL.replace("512", "1024")))
     with pytest.raises(UserError, match="other settings"):
         grid.prepare(changed[0], tmp_path)
+
+
+def test_a_dry_run_lists_the_cells_warns_once_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Both cells watch the same recording, whose actions reach their bounds."""
+    (tmp_path / "g.toml").write_text(
+        '[[cells]]\nmethod = "gail-sa"\nenv = "HalfCheetah-v5"\ndynamics = ["none", "low-gravity"]\nsteps = 2e6\n'
+    )
+    assert main(["grid", str(tmp_path / "g.toml"), "--out", str(tmp_path / "out"), "--dry-run"]) == 0
+    said = capsys.readouterr()
+    assert [line.split(":")[0] for line in said.out.splitlines()[:2]] == [
+        "gail-sa-HalfCheetah-v5-none-s0",
+        "gail-sa-HalfCheetah-v5-low-gravity-s0",
+    ]
+    warned = said.err.splitlines()
+    assert len(warned) == 1
+    assert warned[0].startswith("onlooker: warning: 36% of the recorded action values lie at or beyond their bounds")
+    assert not (tmp_path / "out").exists()

@@ -2,6 +2,8 @@
 
 import os
 import sys
+import warnings
+from typing import Any
 
 HELP = """\
 onlooker: teach a simulated robot to move by watching another one.
@@ -62,7 +64,9 @@ def main(argv: list[str] | None = None) -> int:
             raise UserError(f"unknown command {argv[0]!r}{nearest(argv[0], COMMANDS)}")
         import importlib
 
-        return importlib.import_module(f"onlooker.commands.{argv[0]}").run(argv[1:])
+        with warnings.catch_warnings():
+            warnings.showwarning = _once_in_a_line(set())
+            return importlib.import_module(f"onlooker.commands.{argv[0]}").run(argv[1:])
     except UserError as failure:
         print(f"onlooker: {failure}", file=sys.stderr)
         return 2
@@ -74,6 +78,17 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("onlooker: interrupted", file=sys.stderr)
         return 130
+
+
+def _once_in_a_line(said: set[str]) -> Any:
+    """How warnings are shown: each text once, and not where in the code it came from."""
+
+    def show(message: Warning | str, *where: Any) -> None:
+        if str(message) not in said:
+            said.add(str(message))
+            print(f"onlooker: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+    return show
 
 
 if __name__ == "__main__":
