@@ -1,12 +1,12 @@
 """Speed of the whole training loop against bare physics, on the same threads in the same sitting.
 
-    python benchmarks/speed.py [--robots HalfCheetah-v5 Ant-v5] [--iterations 60]
+    python benchmarks/speed.py [--robots HalfCheetah-v5 Ant-v5] [--methods i2l gail-s] [--iterations 60]
 
-Prints one JSON object: {robot: {loop, physics, ratio, memory_mb, first_iteration_s, i2l, i2l_ratio}}. `loop` is PPO as
-in the paper's setting (2048 steps an iteration, 5 epochs, 32 minibatches) through the real loop, run folder and all, in
-steps/s; `physics` replays the loop's own actions from its own states with nothing else, in the faster of two ways:
-mj_step in threads, or mujoco.rollout. `i2l` is the full I2L loop and `i2l_ratio` its share of `loop`. Let nothing else
-run on the machine: the ratio is what counts, and it is only fair in one sitting.
+Prints one JSON object: {robot: {loop, physics, ratio, memory_mb, first_iteration_s, i2l, i2l_ratio, ...}}. `loop` is
+PPO as in the paper's setting (2048 steps an iteration, 5 epochs, 32 minibatches) through the real loop, run folder and
+all, in steps/s; `physics` replays the loop's own actions from its own states with nothing else, in the faster of two
+ways: mj_step in threads, or mujoco.rollout. `i2l` is the full I2L loop and `i2l_ratio` its share of `loop`; so for each
+of the methods. Let nothing else run on the machine: the ratio is what counts, and it is only fair in one sitting.
 """
 
 import argparse
@@ -142,8 +142,8 @@ def in_rollout(tape: Tape) -> float:
     return len(pieces) * span / (time.perf_counter() - began)
 
 
-def measure(robot: str, iterations: int) -> dict[str, float]:
-    """Everything about one robot, PPO and I2L each in a fresh process."""
+def measure(robot: str, methods: list[str], iterations: int) -> dict[str, float]:
+    """Everything about one robot, PPO and the methods each in a fresh process."""
 
     def ask(method: str) -> dict[str, float]:
         command = [sys.executable, __file__, "--part", method, robot, str(iterations)]
@@ -151,21 +151,23 @@ def measure(robot: str, iterations: int) -> dict[str, float]:
         answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
         return json.loads(answer.stdout.splitlines()[-1])
 
-    ppo, i2l = ask("ppo"), ask("i2l")
-    return {
+    ppo, others = ask("ppo"), {method: ask(method) for method in methods}
+    measured = {
         "loop": round(ppo["rate"]),
         "physics": round(ppo["physics"]),
         "ratio": round(ppo["rate"] / ppo["physics"], 3),
-        "memory_mb": round(max(ppo["memory_mb"], i2l["memory_mb"])),
+        "memory_mb": round(max(run["memory_mb"] for run in (ppo, *others.values()))),
         "first_iteration_s": round(ppo["first_iteration_s"], 1),
-        "i2l": round(i2l["rate"]),
-        "i2l_ratio": round(i2l["rate"] / ppo["rate"], 3),
     }
+    for method, run in others.items():
+        measured |= {method: round(run["rate"]), f"{method}_ratio": round(run["rate"] / ppo["rate"], 3)}
+    return measured
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--robots", nargs="+", default=ROBOTS)
+    parser.add_argument("--methods", nargs="+", default=["i2l"])
     parser.add_argument("--iterations", type=int, default=60)
     parser.add_argument("--part", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -174,7 +176,7 @@ def main() -> None:
         method, robot, iterations = args.part
         print(json.dumps(loop_speed(method, robot, int(iterations))))
     else:
-        print(json.dumps({robot: measure(robot, args.iterations) for robot in args.robots}, indent=2))
+        print(json.dumps({robot: measure(robot, args.methods, args.iterations) for robot in args.robots}, indent=2))
 
 
 if __name__ == "__main__":
