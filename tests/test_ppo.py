@@ -1,6 +1,7 @@
 """PPO: losses by hand, one compiled update, and small environments whose right answer is known."""
 
 import math
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -226,7 +227,9 @@ def compiled() -> tuple[Method, Any, PPOMethod]:
     """One compiled update for all probes: they have the same sizes."""
     options = PPOMethod(
         policy=PolicyOptions(hidden=(16, 16), log_std_init=-0.7),
-        ppo=PPOOptions(learning_rate=5e-3, anneal=True, epochs=4, minibatches=4, discount=DISCOUNT, trace=0.9),
+        ppo=PPOOptions(
+            learning_rate=5e-3, anneal=True, anneal_steps=1, epochs=4, minibatches=4, discount=DISCOUNT, trace=0.9
+        ),
         scale_reward=False,
     )
     method = options.build(Problem(1, 1, ENVS, HORIZON, 60))
@@ -301,3 +304,24 @@ def test_statistics_count_from_the_next_rollout_on() -> None:
     np.testing.assert_allclose(method.actor(after).stats.mean, seen.mean(0), atol=1e-5)
     np.testing.assert_allclose(method.actor(after).stats.var, seen.var(0), rtol=1e-4)
     assert math.isfinite(metrics["kl"])
+
+
+def test_a_short_run_anneals_like_the_beginning_of_a_long_one() -> None:
+    _, _, options = compiled()
+    pool = make_pool(Follow, ENVS, 0, max_episode_steps=HORIZON)
+    pool.reset()
+
+    def last_update(iterations: int, anneal_steps: float) -> np.ndarray:
+        """What the third update makes of a fresh policy."""
+        chosen = replace(options, ppo=replace(options.ppo, anneal_steps=anneal_steps))
+        method = chosen.build(Problem(1, 1, ENVS, HORIZON, iterations))
+        state, _ = Updater(method)(method.init(KEY), seen, np.int32(2), KEY)
+        return flat(method.actor(state).net)
+
+    method = compiled()[0]
+    policy = HostPolicy(method.actor(method.init(KEY)), options.policy, pool.action_low, pool.action_high)
+    seen = Collector(pool, LENGTH, 0).collect(policy, 0)
+    whole = last_update(iterations=6, anneal_steps=1)
+    assert np.array_equal(last_update(iterations=3, anneal_steps=6 * ENVS * LENGTH), whole)
+    assert not np.array_equal(last_update(iterations=3, anneal_steps=1), whole)
+    assert np.array_equal(last_update(iterations=6, anneal_steps=3 * ENVS * LENGTH), whole)  # a longer run takes longer

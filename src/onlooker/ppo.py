@@ -22,7 +22,9 @@ class PPOOptions:
     learning_rate: float = 3e-4
     """Step size of Adam for policy and value."""
     anneal: bool = False
-    """Let the learning rate fall linearly to 0 over the run."""
+    """Let the learning rate fall linearly to 0 over the run, or over `anneal_steps` if the run is shorter."""
+    anneal_steps: float = 5e6
+    """A shorter run learns like the beginning of one of this many steps, instead of slowing down in half the time."""
     epochs: int = 5
     """Passes over a rollout."""
     minibatches: int = 32
@@ -117,7 +119,7 @@ def improve(
     policy: PolicyOptions,
     options: PPOOptions,
 ) -> tuple[Learner, Metrics]:
-    """One PPO update on rewards [T, N]. `progress` runs from 0 to 1 over the run.
+    """One PPO update on rewards [T, N]. `progress` runs from 0 to 1 while the learning rate falls.
 
     The rollout was drawn with the learner's present observation statistics, so they hold throughout.
     """
