@@ -6,9 +6,8 @@ READY := .venv/.ready
 
 .PHONY: train test test-learning lint format bench clean
 
-# Not the defaults of a whole run of 5M steps: a constant learning rate and a shorter view learn faster at first.
 train: $(READY)
-	$(BIN)/onlooker train i2l --env HalfCheetah-v5 --dynamics low-gravity --steps 2e6 --ppo.no-anneal --ppo.discount 0.99 --video
+	$(BIN)/onlooker train i2l --env HalfCheetah-v5 --dynamics low-gravity --steps 2e6 --video
 
 # Most of the tests' time is XLA compiling the same programs; what one test compiled, the next one takes from here.
 test: export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.pytest_cache/xla

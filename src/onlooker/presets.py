@@ -24,6 +24,7 @@ _RELEASE: dict[str, Any] = {
     "elite": {"capacity": 5, "order": "sum", "rescore_every": 5},
     "discriminator": {
         "hidden": (64, 64),
+        "learning_rate": 3e-4,
         "reward": "f",
         "density": "gaussian",
         "per_action": True,
