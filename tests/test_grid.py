@@ -66,7 +66,7 @@ def test_lists_multiply_and_tables_override_defaults(tmp_path: Path) -> None:
         ("smoke", 8, 8 * 8192),
         ("screen-i2l", 6 * 4, 6 * 4 * 1.5e6),
         ("finalists-i2l", 14, 14 * 5e6),
-        ("finalists-i2l-2", 4, 4 * 5e6),
+        ("finalists-i2l-2", 12, 12 * 5e6),
         ("i2l-eight", 16, 16 * 5e6),
         ("first-results", 9 * 16, 9 * 16 * 5e6),
         ("recordings", 6, 6 * 1.5e6),

@@ -74,7 +74,7 @@ class PolicyOptions:
     """Hidden layers of the policy and of the value function."""
     squash: bool = True
     """Squash actions with tanh into the action bounds; without it, the Gaussian's draw is clipped to them."""
-    log_std_init: float = -0.5
+    log_std_init: float = 0.0
     """The log standard deviation at the start."""
     log_std_min: float = -10.0
     """Lowest log standard deviation."""

@@ -1,6 +1,7 @@
 """The adversarial baselines: the recording itself against the learner's rollout, told apart by what each may see."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from onlooker.airl import AIRLOptions, airl
@@ -18,7 +19,7 @@ from onlooker.types import Method
 class GAILSMethod(Matching):
     """GAIL-S: be rewarded for states that a discriminator takes for the expert's."""
 
-    policy: PolicyOptions = field(default_factory=PolicyOptions)
+    policy: PolicyOptions = field(default_factory=partial(PolicyOptions, log_std_init=-0.5))
     ppo: PPOOptions = field(default_factory=PPOOptions)
     discriminator: GAILOptions = field(default_factory=GAILOptions)
 
@@ -53,7 +54,7 @@ class GAILSAMethod(GAILSMethod):
 class AIRLMethod(Watching):
     """AIRL: learn a reward of state and action that the expert maximises. Needs its actions."""
 
-    policy: PolicyOptions = field(default_factory=PolicyOptions)
+    policy: PolicyOptions = field(default_factory=partial(PolicyOptions, log_std_init=-0.5))
     ppo: PPOOptions = field(default_factory=PPOOptions)
     discriminator: AIRLOptions = field(default_factory=AIRLOptions)
 

@@ -1,7 +1,6 @@
 """Behavioural cloning from recorded actions (bc), and from inferred ones (bco)."""
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -57,7 +56,7 @@ class BCMethod(Watching):
 class BCOMethod(Watching):
     """BCO(alpha): learn from your own experience which action leads from state to state; clone the actions inferred."""
 
-    policy: PolicyOptions = field(default_factory=partial(PolicyOptions, log_std_init=0.0))  # it explores with it
+    policy: PolicyOptions = field(default_factory=PolicyOptions)
     inverse: InverseOptions = field(default_factory=InverseOptions)
     cloning: CloningOptions = field(default_factory=CloningOptions)
     explore: int = 10
