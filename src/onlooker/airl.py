@@ -20,7 +20,7 @@ class AIRLOptions:
 
     hidden: tuple[int, ...] = (64, 64)
     """Hidden layers of f."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-4
     """Step size of Adam."""
     steps: int = 5
     """Gradient steps an iteration; each takes its share of the rollout, so that they make one pass."""
