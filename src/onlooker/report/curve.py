@@ -19,7 +19,7 @@ def draw_curve(run: Path, references: dict[str, float] | None = None) -> Path:
     axes = figure.add_subplot()
     axes.plot(steps / 1e6, returns, color="#1f6fb2", linewidth=1.8, label=config["method"])
     for (name, level), style in zip((references or {}).items(), ("--", ":", "-.") * 3):
-        axes.axhline(level, color="0.4", linestyle=style, linewidth=1.2, label=f"{name}: {level:,.0f}")
+        axes.axhline(level, color="0.4", linestyle=style, linewidth=1.2, label=f"{name}: {round(level):,}")
     axes.set_xlabel("million environment steps")
     axes.set_ylabel("true return (for reporting only)")
     world, seed = config["world"], config["budget"]["seed"]
