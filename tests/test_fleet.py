@@ -76,8 +76,7 @@ def test_a_killed_worker_and_a_killed_driver_lose_nothing(tmp_path, undisturbed)
     """kill -9 of a worker in mid-run, then of the driver; the same command again finishes the grid."""
     cells, out = cells_of(tmp_path), tmp_path / "out"
     command = [sys.executable, "-m", "onlooker", "grid", str(tmp_path / "g.toml"), "--out", str(out), "--jobs", "2"]
-    mark = f"ONLOOKER_TEST={tmp_path}"
-    environment = os.environ | dict([mark.split("=", 1)])
+    mark, environment = f"ONLOOKER_TEST={tmp_path}", os.environ | {"ONLOOKER_TEST": str(tmp_path)}
     driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
     wait_for(lambda: any((out / cell.name / "metrics.csv").exists() for cell in cells))
     os.kill(workers(mark)[0], signal.SIGKILL)

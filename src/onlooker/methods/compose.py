@@ -80,7 +80,8 @@ def compose(
 
         def climb(learner: Learner) -> tuple[Learner, Metrics]:
             reward = reward_model.score(state.rewards, learner.actor, rollout.steps)
-            progress = iteration / max(problem.iterations, options.anneal_steps / reward.size)
+            steps_per_iteration = reward.size
+            progress = iteration / max(problem.iterations, options.anneal_steps / steps_per_iteration)
             learner, about = ppo.improve(learner, rollout.steps, reward, progress, improve_key, policy, options)
             return learner, about | {"reward": reward.mean()}
 
