@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from onlooker import config
 from onlooker.config import Budget, Config, Factors, World
 from onlooker.errors import UserError
 from onlooker.methods.oracle import PPOMethod
+from onlooker.ppo import PPOOptions
 from onlooker.spelling import parse_count, parse_kwargs, parse_wind
 
 
@@ -238,3 +240,19 @@ def test_plain_values_may_be_spelled_as_on_the_command_line() -> None:
     assert made.world.wind == (5.0, 0.0, 0.0)
     with pytest.raises(UserError, match=r"^options.match_dims: '0-x' names no entries; write 0-7 or 0,1,4$"):
         config.make("i2l", match_dims="0-x")
+
+
+def test_what_a_table_does_not_name_stays_as_the_method_has_it() -> None:
+    """As on the command line: --ppo.epochs 3 says nothing about the discount."""
+    usual, made = config.make("i2l").options, config.make("i2l", ppo={"epochs": 3}, policy={"hidden": [8]}).options
+    assert made.ppo == replace(usual.ppo, epochs=3)
+    assert made.policy == replace(usual.policy, hidden=(8,))
+    assert usual.ppo.discount != PPOOptions().discount  # or this would show nothing
+
+
+def test_none_may_be_spelled_out() -> None:
+    """TOML has no word for it."""
+    assert config.make("i2l", ppo={"log_std_end": "None"}).options.ppo.log_std_end is None
+    assert config.make("i2l", demo_episodes="None").options.demo_episodes is None
+    with pytest.raises(UserError, match="'none' is no float"):
+        config.make("i2l", ppo={"log_std_end": "none"})

@@ -180,6 +180,17 @@ def test_annealing_ends_at_zero() -> None:
     assert np.array_equal(flat(constant.actor), flat(whole.actor))
 
 
+def test_scheduled_noise_falls_in_a_straight_line_whatever_is_learned() -> None:
+    for progress, expected in ((0.0, 0.0), (0.5, -1.25), (1.0, -2.5)):  # it starts at POLICY's 0
+        start, after, metrics = improved(rollout(), progress=progress, log_std_end=-2.5)
+        np.testing.assert_allclose(after.actor.log_std, expected, atol=1e-6)
+        # two actions, each log(2 pi e) / 2 + log_std
+        assert float(metrics["entropy"]) == pytest.approx(2 * (1.4189385 + expected), abs=1e-5)
+        assert np.abs(moved(start.actor.net, after.actor.net)).max() > 1e-5
+    _, learned, _ = improved(rollout(), progress=0.5)
+    assert np.abs(np.asarray(learned.actor.log_std)).max() == pytest.approx(3e-4, rel=0.01)  # Adam's first step
+
+
 def test_an_ignored_time_limit_teaches_nothing() -> None:
     cut = rollout(truncated=np.ones((8, 2), bool))
     start, ignored, _ = improved(cut, time_limit="ignore")

@@ -165,7 +165,7 @@ def make(method: str, preset: str | None = None, **settings: Any) -> Config:
     return Config(method, **{part: fill(cls, given[part], part) for part, cls in parts.items()})
 
 
-def fill(cls: type, values: Mapping[str, Any], where: str) -> Any:
+def fill(cls: Any, values: Mapping[str, Any], where: str) -> Any:
     """A dataclass from plain (JSON or TOML) values, each checked against its field's type."""
     if not isinstance(values, Mapping):
         raise UserError(f"{where}: {values!r} is no table of options")
@@ -174,6 +174,9 @@ def fill(cls: type, values: Mapping[str, Any], where: str) -> Any:
     for name, value in values.items():
         if name not in known:
             raise UserError(f"{where}: unknown option {name!r}{nearest(name, known)}")
+        part = cls.__dataclass_fields__[name].default_factory
+        if part is not dataclasses.MISSING and isinstance(value, Mapping) and dataclasses.is_dataclass(known[name]):
+            value = vars(part()) | dict(value)  # what is not given stays as this method has it
         filled[name] = _fit(known[name], value, f"{where}.{name}")
     return cls(**filled)
 
@@ -192,8 +195,8 @@ def _fit(kind: Any, value: Any, where: str) -> Any:
     if origin is tuple and isinstance(value, list | tuple):
         return tuple(_fit(arguments[0], item, where) for item in value)
     if origin in (typing.Union, types.UnionType):
-        if value is None and type(None) in arguments:
-            return None
+        if type(None) in arguments and (value is None or (value == "None" and str not in arguments)):
+            return None  # as on the command line: TOML has no word for it
         refused = []
         for option in (option for option in arguments if option is not type(None)):
             try:
@@ -227,7 +230,7 @@ def _as_on_the_command_line(spelling: Any, value: Any, where: str) -> Any:
 
 def check_numbers(options: Any, where: str = "") -> None:
     """No number of a method's options is NaN, infinite, or zero or negative where that has no meaning."""
-    may_be_negative = {"log_std_init", "log_std_min", "log_std_max", "match_dims"}
+    may_be_negative = {"log_std_init", "log_std_end", "log_std_min", "log_std_max", "match_dims"}
     may_be_zero = {"entropy_bonus", "value_clip", "trace", "value_coefficient", "positive_penalty", "gradient_penalty"}
     for name, value in vars(options).items():
         flag = f"--{where}{name}".replace("_", "-")

@@ -34,7 +34,7 @@ class CriticOptions:
     """Gradient steps an iteration."""
     warm_up: bool = True
     """Its first four rounds take 5, 4, 3 and 2 times the steps."""
-    batch: int = 500
+    batch: int = 250
     """Expert states and buffer states in a step, each."""
     lipschitz: Literal["clamp", "gradient-penalty", "spectral"] = "clamp"
     """What keeps g Lipschitz: weights and biases clamped after each step, a penalty on its gradient's norm, or weight

@@ -35,6 +35,9 @@ class PPOOptions:
     """Gamma."""
     trace: float = 0.95
     """Lambda of GAE."""
+    log_std_end: float | None = None
+    """Let the log standard deviation fall to this in a straight line, over the same steps as the learning rate, instead
+    of learning it: what is learned may shrink long before there is anything good to repeat."""
     entropy_bonus: float = 0.0
     """Weight of the policy's entropy."""
     normalize_advantages: bool = True
@@ -83,6 +86,8 @@ def init(key: jax.Array, obs_size: int, action_size: int, policy: PolicyOptions,
 def policy_loss(params: Params, batch: Batch, policy: PolicyOptions, options: PPOOptions) -> tuple[Array, Metrics]:
     """The clipped surrogate, to be minimised."""
     mean, log_std = networks.mlp(params["net"], batch.obs), networks.clamp(params["log_std"], policy)
+    if options.log_std_end is not None:
+        log_std = jax.lax.stop_gradient(log_std)
     log_ratio = networks.gaussian_log_prob(mean, log_std, batch.action) - batch.log_prob
     ratio = jnp.exp(log_ratio)
     advantage = batch.advantage
@@ -119,7 +124,7 @@ def improve(
     policy: PolicyOptions,
     options: PPOOptions,
 ) -> tuple[Learner, Metrics]:
-    """One PPO update on rewards [T, N]. `progress` runs from 0 to 1 while the learning rate falls.
+    """One PPO update on rewards [T, N]. `progress` runs from 0 to 1 while learning rate and noise fall.
 
     The rollout was drawn with the learner's present observation statistics, so they hold throughout.
     """
@@ -160,7 +165,10 @@ def improve(
     (params, actor_opt, layers, value_opt), metrics = jax.lax.scan(gradient_step, start, indices)
 
     metrics = {name: values.mean() for name, values in metrics.items()}
-    metrics["entropy"] = networks.gaussian_entropy(networks.clamp(params["log_std"], policy))
+    log_std = params["log_std"]
+    if options.log_std_end is not None:
+        log_std = jnp.full_like(log_std, policy.log_std_init + progress * (options.log_std_end - policy.log_std_init))
+    metrics["entropy"] = networks.gaussian_entropy(networks.clamp(log_std, policy))
     metrics["explained_variance"] = 1 - (rows.target - rows.value).var() / (rows.target.var() + 1e-8)
-    actor = actor._replace(net=params["net"], log_std=params["log_std"])
+    actor = actor._replace(net=params["net"], log_std=log_std)
     return Learner(actor, layers, actor_opt, value_opt), metrics

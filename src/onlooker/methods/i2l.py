@@ -19,11 +19,11 @@ from onlooker.types import Method
 class I2LMethod(Matching):
     """I2L, indirect imitation: imitate those few of your own episodes that lie closest to the expert's states."""
 
-    policy: PolicyOptions = field(default_factory=PolicyOptions)
-    ppo: PPOOptions = field(default_factory=partial(PPOOptions, anneal=True, discount=0.995))
+    policy: PolicyOptions = field(default_factory=partial(PolicyOptions, log_std_init=-0.5))
+    ppo: PPOOptions = field(default_factory=partial(PPOOptions, anneal=True, discount=0.995, log_std_end=-2.5))
     critic: CriticOptions = field(default_factory=CriticOptions)
     elite: EliteOptions = field(default_factory=EliteOptions)
-    discriminator: AIRLOptions = field(default_factory=AIRLOptions)
+    discriminator: AIRLOptions = field(default_factory=partial(AIRLOptions, learning_rate=1e-3))
 
     needs: ClassVar[Needs] = "states"
     best_num_envs: ClassVar[int] = 8
