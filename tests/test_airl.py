@@ -106,3 +106,26 @@ def test_positive_penalty_keeps_f_positive():
         shortfall[penalty] = float(jax.nn.relu(-model.score(state, actor, steps)).mean())
     assert shortfall[2.0] < 0.05
     assert shortfall[0.0] > 1.0
+
+
+def test_gradient_penalty_holds_the_slope_of_f_near_one():
+    """Exemplars do 3, the learner about -3: nothing but the penalty keeps f from becoming a cliff between them."""
+    slope = {}
+    for penalty in (0.0, 10.0):
+        options = AIRLOptions(learning_rate=3e-3, positive_penalty=0.0, gradient_penalty=penalty, exemplars=300)
+        model = airl(1, 1, POLICY, options)
+        actor, state, rng = standard_actor(1, 1), model.init(jax.random.key(1)), np.random.default_rng(0)
+
+        def draw(key, n):
+            return Rows(jnp.zeros((n, 1)), jnp.full((n, 1), 3.0))
+
+        fit = jax.jit(lambda state, steps, key, model=model, actor=actor: model.fit(state, actor, steps, draw, key))
+        for number in range(100):
+            action = (rng.standard_normal((32, 16, 1)) - 3).astype(np.float32)
+            state, _ = fit(state, steps_of(np.zeros((32, 16, 1), np.float32), action), jax.random.key(number))
+        action = np.array([-2.0, 2.0], np.float32).reshape(2, 1, 1)
+        low, high = model.score(state, actor, steps_of(np.zeros_like(action), action))[:, 0]
+        distance = 4 / np.sqrt(state.stats.var[1])  # f looks at actions in units of the learner's deviation
+        slope[penalty] = float((high - low) / distance)
+    assert abs(slope[10.0] - 1) < 0.1
+    assert slope[0.0] > 1.5

@@ -36,6 +36,8 @@ class AIRLOptions:
     """Learn a scalar, 1 at the start, that is added to log pi."""
     positive_penalty: float = 2.0
     """Weight of relu(-f) over both classes: keeps rewards positive, a survival bonus."""
+    gradient_penalty: float = 0.0
+    """Weight of (|gradient of f| - 1)^2 between exemplars and the learner's rows; 0 is off."""
     max_grad_norm: float = 10.0
     """Gradient norm, clipped."""
     score_first: bool = True
@@ -74,6 +76,11 @@ def airl(obs_size: int, action_size: int, policy: PolicyOptions, options: AIRLOp
     def f(params: Params, stats: Stats, obs: Array, action: Array) -> Array:
         return networks.value(params["net"], normalize.apply(stats, inputs(obs, action)))
 
+    def steepness(params: Params, stats: Stats, real: Pairs, own: Pairs, key: jax.Array) -> Array:
+        count = min(len(real.obs), len(own.obs))
+        here, there = (normalize.apply(stats, inputs(rows.obs, rows.action))[:count] for rows in (real, own))
+        return networks.gradient_penalty(lambda x: networks.value(params["net"], x), here, there, key)
+
     def filled_in(actor: Actor, obs: Array, action: Array) -> Array:
         """The policy's log density that stands for log pi."""
         log_pi = networks.log_prob(actor, policy, obs, action)
@@ -88,18 +95,22 @@ def airl(obs_size: int, action_size: int, policy: PolicyOptions, options: AIRLOp
         offset = state.params["log_z"] if options.log_z else 0.0
         return reward - filled_in(actor, steps.obs, steps.action) - offset
 
-    def loss(params: Params, stats: Stats, real: Pairs, own: Pairs) -> tuple[Array, Metrics]:
+    def loss(params: Params, stats: Stats, real: Pairs, own: Pairs, key: jax.Array) -> tuple[Array, Metrics]:
         f_real, f_own = (f(params, stats, rows.obs, rows.action) for rows in (real, own))
         offset = params["log_z"] if options.log_z else 0.0
         wrong, metrics = discriminator.cross_entropy(f_real - real.log_pi - offset, f_own - own.log_pi - offset)
         negative = jax.nn.relu(-f_real).mean() + jax.nn.relu(-f_own).mean()
         metrics |= {"disc_f_exemplars": f_real.mean(), "disc_f_learner": f_own.mean()}
-        return wrong + options.positive_penalty * 0.5 * negative, metrics
+        total = wrong + options.positive_penalty * 0.5 * negative
+        if options.gradient_penalty > 0:
+            total += options.gradient_penalty * steepness(params, stats, real, own, key)
+        return total, metrics
 
     def fit(
         state: Discriminator, actor: Actor, steps: Steps, draw: Draw, key: jax.Array
     ) -> tuple[Discriminator, Metrics]:
         stats = normalize.update(state.stats, inputs(jnp.asarray(steps.obs), jnp.asarray(steps.action)))
+        mix_key = jax.random.fold_in(key, 0)
 
         def pairs(obs: Array, action: Array) -> Pairs:
             return Pairs(obs, action, filled_in(actor, obs, action))
@@ -109,7 +120,7 @@ def airl(obs_size: int, action_size: int, policy: PolicyOptions, options: AIRLOp
             return pairs(rows.obs, rows.action)
 
         (params, opt), metrics = discriminator.one_pass(
-            lambda params, real, own: loss(params, stats, real, own),
+            lambda params, real, own: loss(params, stats, real, own, mix_key),
             adam,
             options.learning_rate,
             options.steps,

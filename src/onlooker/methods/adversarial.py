@@ -56,7 +56,7 @@ class AIRLMethod(Watching):
 
     policy: PolicyOptions = field(default_factory=partial(PolicyOptions, log_std_init=-0.5))
     ppo: PPOOptions = field(default_factory=PPOOptions)
-    discriminator: AIRLOptions = field(default_factory=AIRLOptions)
+    discriminator: AIRLOptions = field(default_factory=partial(AIRLOptions, positive_penalty=0.0, gradient_penalty=1.0))
 
     needs: ClassVar[Needs] = "actions"
     best_num_envs: ClassVar[int] = 8
