@@ -73,6 +73,7 @@ def test_lists_multiply_and_tables_override_defaults(tmp_path: Path) -> None:
         ("recordings", 6, 6 * 1.5e6),
         ("screen-gail-s", 8 * 4, 8 * 4 * 1.5e6),
         ("screen-airl", 9, 7 * 1e6 + 2 * 5e6),
+        ("finalists-gail-s", 3 * 4, 3 * 4 * 5e6),
         ("baselines", 4 + 3 + 2, 9 * 5e6),
         ("absorbing", 6 * 2, 12 * 5e5),
     ],

@@ -55,7 +55,7 @@ class AIRLMethod(Watching):
     """AIRL: learn a reward of state and action that the expert maximises. Needs its actions."""
 
     policy: PolicyOptions = field(default_factory=partial(PolicyOptions, log_std_init=-0.5))
-    ppo: PPOOptions = field(default_factory=PPOOptions)
+    ppo: PPOOptions = field(default_factory=partial(PPOOptions, anneal=True))
     discriminator: AIRLOptions = field(default_factory=partial(AIRLOptions, positive_penalty=0.0, gradient_penalty=1.0))
 
     needs: ClassVar[Needs] = "actions"
