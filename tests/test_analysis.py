@@ -7,8 +7,9 @@ import numpy as np
 import ot
 import pytest
 
-from onlooker import analysis, api
+from onlooker import analysis, api, evaluation
 from onlooker.__main__ import main
+from onlooker.runs import RunFolder
 
 RNG = np.random.default_rng(0)
 
@@ -43,6 +44,16 @@ def test_an_i2l_run_is_analysed_with_its_oracle(tmp_path, capsys):
     assert json.loads((run.path / "analysis.json").read_text())["lower_bound"]["f_from"] == 3
     assert main(["analyze", str(tmp_path), "--f-from", "99"]) == 2
     assert "it has 1, 2, 3, 4" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("squash", [True, False])
+def test_the_oracles_actions_are_seen_as_the_imitator_sees_its_own(squash, tmp_path):
+    """Hopper's bounds are -1 and 1, so the tanh of a draw is the very action that the oracle took."""
+    run = api.train("ppo", out=tmp_path, env="Hopper-v5", steps=256, steps_per_iteration=256, num_envs=4)
+    obs, drawn = analysis.oracle_pairs(RunFolder.open(run.path), squash)
+    episode = evaluation.evaluate(run.policy.world, evaluation.by_policy(run.policy), 1)[0]
+    np.testing.assert_array_equal(obs, episode.obs.astype(np.float32))
+    np.testing.assert_allclose(np.tanh(drawn) if squash else drawn, episode.action, atol=1e-5)
 
 
 def test_nothing_to_analyse_is_said(tmp_path, capsys):

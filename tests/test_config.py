@@ -192,6 +192,14 @@ def test_minibatches_must_divide_the_iteration() -> None:
         config.make("ppo", ppo={"minibatches": 33})
 
 
+def test_a_discriminator_takes_no_more_steps_than_there_are_rows() -> None:
+    small: dict[str, Any] = {"steps_per_iteration": 8, "num_envs": 1, "ppo": {"minibatches": 8}}
+    config.make("gail-s", discriminator={"steps": 8}, **small)
+    for method in ("i2l", "gail-s"):
+        with pytest.raises(UserError, match=r"--discriminator.steps must be at most .* \(8\), not 9"):
+            config.make(method, discriminator={"steps": 9}, **small)
+
+
 @pytest.mark.parametrize("bad", [-1, 2**32])
 def test_seeds_out_of_range_are_refused(bad: int) -> None:
     with pytest.raises(UserError, match="--seed must be from 0 to 4294967295"):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from onlooker import networks
+from onlooker.errors import UserError
 from onlooker.gail import Discriminator, GAILOptions, gail, reward_of
 from onlooker.networks import PolicyOptions
 from onlooker.rewards import RewardModel
@@ -118,6 +119,13 @@ def test_a_fall_is_paid_for_with_absorbing_states():
     assert absorbed < -2
     # gamma / (1 - gamma) = 9 steps in the absorbing state come on top of the last step's own reward.
     assert float(falling[1] - falling[0]) == pytest.approx(9 * absorbed, rel=1e-4)
+
+
+def test_absorbing_for_ever_needs_a_discount():
+    undiscounted = gail("states", (4, 1), lambda obs: obs, True, 1.0, PLAIN)
+    assert undiscounted.init(jax.random.key(0)).net[0]["w"].shape == (4, 64)
+    with pytest.raises(UserError, match="discount below 1"):
+        gail("states", (4, 1), lambda obs: obs, True, 1.0, GAILOptions(absorbing=True))
 
 
 def test_normalised_by_both_sees_the_exemplars_too():

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from onlooker import config
+from onlooker import config, evaluation
 from onlooker.__main__ import main
 from onlooker.api import evaluate
 from onlooker.checkpoint import newest_first
@@ -332,3 +333,13 @@ def test_a_full_disk_is_one_line_and_loses_nothing(start: Start, whole: Path, ha
         assert numbers(run) == numbers(whole)
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+def test_an_environment_without_action_bounds(tmp_path: Path) -> None:
+    """Random actions are then standard normal ones. The reward of the single step is -(action - 0.5)^2."""
+    words = ["--env", "probes:UnboundedActions", "--max-episode-steps", "5", "--policy.no-squash", "--steps", "128"]
+    assert main(["train", "ppo", *words, *FLAGS, "--out", str(tmp_path)]) == 0
+    drawn = np.random.default_rng(evaluation.SEED).standard_normal(10)
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["random_return"] == pytest.approx(-((drawn - 0.5) ** 2).mean(), rel=1e-6)
+    assert result["zero_return"] == pytest.approx(-0.25)

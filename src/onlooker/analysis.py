@@ -16,10 +16,11 @@ from scipy.spatial.distance import cdist
 
 from onlooker import checkpoint, evaluation, files, policies
 from onlooker.airl import airl
+from onlooker.cloning import given
 from onlooker.config import Config
 from onlooker.critic import CriticOptions, critic
 from onlooker.errors import UserError
-from onlooker.methods.watching import EDGE
+from onlooker.methods.watching import as_drawn
 from onlooker.rewards import RewardModel
 from onlooker.runs import RunFolder
 from onlooker.types import Steps
@@ -47,7 +48,8 @@ def lower_bound(folder: RunFolder, oracle: RunFolder, f_from: int | None = None)
     assignment of EXACT_ROWS pairs each.
     """
     config = folder.config
-    expert_obs, expert_action = oracle_pairs(oracle)
+    squash = config.options.policy.squash
+    expert_obs, expert_action = oracle_pairs(oracle, squash)
     model = _reward_model(config, expert_obs.shape[1], expert_action.shape[1])
     snapshots = read_snapshots(folder, model)
     chosen = snapshots[-1] if f_from is None else next((s for s in snapshots if s.iteration == f_from), None)
@@ -60,6 +62,10 @@ def lower_bound(folder: RunFolder, oracle: RunFolder, f_from: int | None = None)
         steps = Steps(obs[:, None], action[:, None], obs[:, None], nothing, nothing > 0, nothing > 0)
         return float(model.score(chosen.rewards, None, steps).mean())  # type: ignore[arg-type]  # f needs no actor
 
+    def pairs(obs: np.ndarray, action: np.ndarray) -> np.ndarray:
+        """(state, action as f sees it) in one row."""
+        return np.concatenate([obs, given(action, squash)], -1).astype(np.float32)
+
     expert = pairs(expert_obs, expert_action)
     told: dict[str, Any] = {"f_from": chosen.iteration, "iteration": [s.iteration for s in snapshots]}
     told["expert_f"] = [mean_f(expert_obs, expert_action)] * len(snapshots)
@@ -69,20 +75,14 @@ def lower_bound(folder: RunFolder, oracle: RunFolder, f_from: int | None = None)
     return told
 
 
-def pairs(obs: np.ndarray, action: np.ndarray) -> np.ndarray:
-    """(state, action as the environment gets it) in one row."""
-    return np.concatenate([obs, np.tanh(action)], -1).astype(np.float32)
-
-
-def oracle_pairs(oracle: RunFolder) -> tuple[np.ndarray, np.ndarray]:
-    """States and actions (before any tanh) of one deterministic episode of the oracle."""
+def oracle_pairs(oracle: RunFolder, squash: bool) -> tuple[np.ndarray, np.ndarray]:
+    """States of one deterministic episode of the oracle, and its actions as a policy that squashes them draws them."""
     policy = policies.load(oracle.path / "policy.npz")
     episode = evaluation.evaluate(policy.world, evaluation.by_policy(policy), 1)[0]
     pool = policies.pool_for(policy.world, 1, 0)
-    low, high = pool.action_low.ravel(), pool.action_high.ravel()
     pool.close()
-    place = (episode.action - (high + low) / 2) / ((high - low) / 2)
-    return episode.obs.astype(np.float32), np.arctanh(np.clip(place, -EDGE, EDGE)).astype(np.float32)
+    drawn = as_drawn(episode.action, pool.action_low, pool.action_high, squash)
+    return episode.obs.astype(np.float32), drawn.astype(np.float32)
 
 
 def _reward_model(config: Config, obs_size: int, action_size: int) -> RewardModel:

@@ -130,6 +130,9 @@ class Config:
                 f"--ppo.minibatches must divide --steps-per-iteration ({rows}), and {minibatches} does not "
                 f"(near: {_nearest_divisor(rows, minibatches)})"
             )
+        fits = getattr(getattr(self.options, "discriminator", None), "steps", 1)
+        if fits > rows:
+            raise UserError(f"--discriminator.steps must be at most --steps-per-iteration ({rows}), not {fits}")
 
     def problem(self, pool: Pool) -> Problem:
         """The sizes that the method is built for."""

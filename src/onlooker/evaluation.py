@@ -69,9 +69,11 @@ def by_policy(policy: Policy) -> Callable[[Pool], Behaviour]:
 
 
 def by_chance(pool: Pool) -> Behaviour:
-    """Act uniformly at random within the bounds."""
-    rng = np.random.default_rng(SEED)
-    return lambda obs: rng.uniform(pool.action_low.ravel(), pool.action_high.ravel(), (len(obs), pool.action_size))
+    """Act uniformly at random within the bounds; where there are none, by a standard normal."""
+    rng, low, high = np.random.default_rng(SEED), pool.action_low.ravel(), pool.action_high.ravel()
+    if np.isfinite(low).all() and np.isfinite(high).all():
+        return lambda obs: rng.uniform(low, high, (len(obs), pool.action_size))
+    return lambda obs: np.clip(rng.standard_normal((len(obs), pool.action_size)), low, high)
 
 
 def by_rest(pool: Pool) -> Behaviour:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from onlooker import discriminator, networks, normalize
 from onlooker.descent import clipped_adam
+from onlooker.errors import UserError
 from onlooker.networks import Actor
 from onlooker.normalize import Stats
 from onlooker.rewards import Draw, RewardModel
@@ -75,7 +76,9 @@ def gail(
     """
     state_size, action_size = sizes
     size = {"states": state_size, "state pairs": 2 * state_size, "actions": state_size + action_size}[sees]
-    forever = 1 / (1 - discount)  # steps in the absorbing state, as discounted
+    if options.absorbing and discount == 1:
+        raise UserError("--discriminator.absorbing needs a --ppo.discount below 1: for ever has no sum without one")
+    forever = 1 / (1 - discount) if options.absorbing else 0.0  # steps in the absorbing state, as discounted
     adam = clipped_adam(options.max_grad_norm)
 
     def looked_at(rows: Rows) -> Array:

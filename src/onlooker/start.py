@@ -68,7 +68,7 @@ def _own_recording(config: Config) -> str | None:
 
 def _say_if_clipped(action: np.ndarray, problem: Problem) -> None:
     """Recordings found in the wild hold actions at and beyond the bounds, which no draw of a tanh gives."""
-    beyond = np.abs(within_bounds(action, problem)) > EDGE
+    beyond = np.abs(within_bounds(action, problem.action_low, problem.action_high)) > EDGE
     if beyond.any():
         warnings.warn(
             f"{beyond.mean():.0%} of the recorded action values lie at or beyond their bounds; they are taken for "

@@ -84,19 +84,24 @@ def shown(demos: Demos, sees: Needs, pick: Pick, problem: Problem, squash: bool)
 
 
 def draws(demos: Demos, problem: Problem, squash: bool) -> np.ndarray:
-    """The recorded actions as the policy draws them: through the inverse of tanh, if it squashes."""
+    """The recorded actions as the policy draws them."""
     assert demos.action is not None
     if demos.action.shape[1] != problem.action_size:
         raise UserError(
             f"the demonstration has {demos.action.shape[1]} numbers an action, the environment {problem.action_size}; "
             "methods that see states only do not mind: i2l, gail-s, gaifo, bco"
         )
+    return as_drawn(demos.action, problem.action_low, problem.action_high, squash)
+
+
+def as_drawn(action: np.ndarray, low: Array, high: Array, squash: bool) -> np.ndarray:
+    """Actions [T, A] as a policy draws them: through the inverse of tanh, if it squashes."""
     if not squash:
-        return demos.action
-    return np.arctanh(np.clip(within_bounds(demos.action, problem), -EDGE, EDGE)).astype(np.float32)
+        return action
+    return np.arctanh(np.clip(within_bounds(action, low, high), -EDGE, EDGE)).astype(np.float32)
 
 
-def within_bounds(action: np.ndarray, problem: Problem) -> np.ndarray:
+def within_bounds(action: np.ndarray, low: Array, high: Array) -> np.ndarray:
     """Where actions [T, A] lie between their bounds: -1 is the lower one, 1 the upper."""
-    low, high = np.reshape(problem.action_low, -1), np.reshape(problem.action_high, -1)
+    low, high = np.reshape(low, -1), np.reshape(high, -1)
     return (action - (high + low) / 2) / ((high - low) / 2)
