@@ -343,3 +343,10 @@ def test_an_environment_without_action_bounds(tmp_path: Path) -> None:
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["random_return"] == pytest.approx(-((drawn - 0.5) ** 2).mean(), rel=1e-6)
     assert result["zero_return"] == pytest.approx(-0.25)
+
+
+def test_a_run_too_short_for_a_single_episode_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "ppo", *PENDULUM, *FLAGS, "--steps", "128", "--out", str(tmp_path)]) == 0  # 32 steps of 50
+    out = capsys.readouterr().out
+    assert "no training episode came to its end" in out
+    assert "nan" not in out

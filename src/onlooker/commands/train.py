@@ -119,7 +119,10 @@ def _train(folder: RunFolder, running: Running) -> int:
     if "demo_return" in result:
         references = {"the demonstration": result["demo_return"], **references}
     draw_curve(folder.path, references)
-    print(f"return {result['return']:.1f} over the last {result['episodes']} training episodes")
+    if result["episodes"]:
+        print(f"return {result['return']:.1f} over the last {result['episodes']} training episodes")
+    else:
+        print("no training episode came to its end: give it more --steps, or fewer --num-envs")
     spread = f"{result['eval_return_mean']:.1f} +- {result['eval_return_std']:.1f}"
     print(f"eval_return {spread} over {result['eval_episodes']} deterministic episodes")
     print("for comparison: " + ", ".join(f"{name} {value:.1f}" for name, value in references.items()))
