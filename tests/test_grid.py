@@ -65,7 +65,7 @@ def test_lists_multiply_and_tables_override_defaults(tmp_path: Path) -> None:
         ("mismatch-sweep", 2 * 2 * 2 * 7 + 2 * 7, 56 * 5e6 + 14 * 1e5),
         ("smoke", 8, 8 * 8192),
         ("screen-i2l", 6 * 4, 6 * 4 * 1.5e6),
-        ("finalists-i2l", 14, 14 * 5e6),
+        ("finalists-i2l", 15, 15 * 5e6),
         ("finalists-i2l-2", 12, 12 * 5e6),
         ("finalists-i2l-3", 9, 4 * 5e6 + 5 * 1e6),
         ("i2l-eight", 16, 16 * 5e6),

@@ -20,7 +20,7 @@ class GAILSMethod(Matching):
     """GAIL-S: be rewarded for states that a discriminator takes for the expert's."""
 
     policy: PolicyOptions = field(default_factory=partial(PolicyOptions, log_std_init=-0.5))
-    ppo: PPOOptions = field(default_factory=PPOOptions)
+    ppo: PPOOptions = field(default_factory=partial(PPOOptions, anneal=True))
     discriminator: GAILOptions = field(default_factory=GAILOptions)
 
     needs: ClassVar[Sees] = "states"
