@@ -72,7 +72,7 @@ def test_lists_multiply_and_tables_override_defaults(tmp_path: Path) -> None:
         ("first-results", 9 * 16, 9 * 16 * 5e6),
         ("recordings", 6, 6 * 1.5e6),
         ("screen-gail-s", 8 * 4, 8 * 4 * 1.5e6),
-        ("screen-airl", 10, 7 * 1e6 + 3 * 5e6),
+        ("screen-airl", 11, 7 * 1e6 + 4 * 5e6),
         ("finalists-gail-s", 2 * 4 + 2, (2 * 4 + 2) * 5e6),
         ("baselines", 4 + 3 + 2 + 2, 11 * 5e6),
         ("absorbing", 6 * 2, 12 * 5e5),
