@@ -76,7 +76,7 @@ def lower_bound(folder: RunFolder, oracle: RunFolder, f_from: int | None = None)
 
 
 def oracle_pairs(oracle: RunFolder, squash: bool) -> tuple[np.ndarray, np.ndarray]:
-    """States of one deterministic episode of the oracle, and its actions as a policy that squashes them draws them."""
+    """States of one deterministic episode of the oracle, and its actions as the imitator would draw them."""
     policy = policies.load(oracle.path / "policy.npz")
     episode = evaluation.evaluate(policy.world, evaluation.by_policy(policy), 1)[0]
     pool = policies.pool_for(policy.world, 1, 0)
