@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
@@ -35,12 +34,12 @@ def test_waits_for_the_first_episode_and_traces_once():
         state, metrics = update(states[-1], rollout, np.int32(iteration), jax.random.key(iteration))
         states.append(state)
         waiting = iteration < 2
-        assert same(states[-1].learner.value, states[-2].learner.value) == waiting
+        assert same(states[-1].valuing, states[-2].valuing) == waiting
         assert same(states[-1].rewards, states[-2].rewards) == waiting
         assert np.isnan(metrics["disc_loss"]) == waiting
-        assert not same(states[-1].learner.actor.stats, states[-2].learner.actor.stats)
+        assert not same(states[-1].acting.actor.stats, states[-2].acting.actor.stats)
         assert int(metrics["elite_entered"]) == (1 if iteration == 2 else 0)
-    assert [part._cache_size() for part in update.parts] == [1, 1]
+    assert [[part._cache_size() for part in stage] for stage in update.stages] == [[1, 1]]
 
 
 def test_match_dims_compares_only_these_entries():
@@ -96,23 +95,3 @@ def test_presets_hold_the_numbers_of_paper_and_release():
     assert config.make("i2l", "release", ppo={"learning_rate": 1e-3}).options.ppo.learning_rate == 1e-3
     with pytest.raises(UserError, match="did you mean 'paper'"):
         config.make("i2l", "papper")
-
-
-def test_parts_side_by_side_give_what_they_give_one_after_the_other():
-    """The Updater's threads change nothing: both parts start from the same state and change fields of their own."""
-    pool = make_pool("Hopper-v5", 8, 0, max_episode_steps=50)
-    pool.reset()
-    method = OPTIONS.build(Problem(11, 3, 8, 50, 4), Demos(STATES))
-    state = method.init(jax.random.key(0))
-    policy = HostPolicy(method.actor(state), OPTIONS.policy, pool.action_low, pool.action_high)
-    rollout, key = Collector(pool, 64, 0).collect(policy, 0), jax.random.key(1)
-    together, metrics = Updater(method)(state, rollout, np.int32(0), key)
-    apart: Any = state
-    told: dict[str, Any] = {}
-    for part in reversed(method.parts):
-        changes, about = jax.jit(part)(state, rollout, np.int32(0), key)
-        assert not set(about) & set(told)
-        apart, told = apart._replace(**changes), told | about
-    assert len(method.parts) == 2
-    assert same(together, apart)
-    assert same(metrics, dict(sorted(told.items())))

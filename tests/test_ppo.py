@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ from onlooker.envs.make import EnvSource
 from onlooker.methods.compose import Problem, State
 from onlooker.methods.oracle import PPOMethod
 from onlooker.networks import PolicyOptions
-from onlooker.ppo import Batch, Learner, PPOOptions
+from onlooker.ppo import Acting, Batch, PPOOptions, Valuing
 from onlooker.types import Array, Method, Rows, Steps
 from onlooker.updating import Updater
 
@@ -134,17 +134,35 @@ def rollout(rows: int = 8, envs: int = 2, **replaced: Array) -> Steps:
     return steps._replace(**replaced)
 
 
+class Learner(NamedTuple):
+    """What one update changes."""
+
+    actor: networks.Actor
+    value: Any
+
+
 def improved(steps: Steps, progress: float = 0.0, **options: Any) -> tuple[Learner, Learner, dict[str, Any]]:
     """(before, after, metrics) of one update with one gradient step, unless told otherwise."""
     chosen = PPOOptions(**({"epochs": 1, "minibatches": 1, "normalize_advantages": False} | options))
-    before = ppo.init(KEY, 3, 2, POLICY, chosen)
-    after, metrics = compiled_improve(chosen)(before, steps, steps.env_reward, np.float32(progress), KEY)
-    return before, after, metrics
+    acting, valuing = ppo.init(KEY, 3, 2, POLICY, chosen)
+    before = Learner(acting.actor, valuing.layers)
+    acting, valuing, metrics = compiled_improve(chosen)(
+        acting, valuing, steps, steps.env_reward, np.float32(progress), KEY
+    )
+    return before, Learner(acting.actor, valuing.layers), metrics
 
 
 @cache
 def compiled_improve(options: PPOOptions) -> Any:
-    return jax.jit(partial(ppo.improve, policy=POLICY, options=options))
+    improve_policy = partial(ppo.improve_policy, policy=POLICY, options=options)
+    improve_value = partial(ppo.improve_value, policy=POLICY, options=options)
+
+    def improve(acting: Acting, valuing: Valuing, *seen: Any) -> tuple[Acting, Valuing, dict[str, Any]]:
+        better, about = improve_policy(acting, valuing, *seen)
+        wiser, about_value = improve_value(acting, valuing, *seen)
+        return better, wiser, about | about_value
+
+    return jax.jit(improve)
 
 
 def flat(tree: Any) -> np.ndarray:
@@ -261,12 +279,12 @@ def solve(probe: EnvSource, iterations: int = 60, **settings: Any) -> State:
 
 def value_at(state: State, *seen: float) -> list[float]:
     obs = jnp.array(seen, jnp.float32)[:, None]
-    return networks.value(state.learner.value, normalize.apply(state.learner.actor.stats, obs)).tolist()
+    return networks.value(state.valuing.layers, normalize.apply(state.acting.actor.stats, obs)).tolist()
 
 
 def action_at(state: State, *seen: float) -> list[float]:
     obs = jnp.array(seen, jnp.float32)[:, None]
-    actor = state.learner.actor
+    actor = state.acting.actor
     return jnp.tanh(networks.mlp(actor.net, normalize.apply(actor.stats, obs)))[:, 0].tolist()
 
 
@@ -299,7 +317,7 @@ def test_a_termination_is_an_end() -> None:
 def test_the_update_traces_once() -> None:
     solve(Probe, iterations=3)
     solve(Follow, iterations=3)
-    assert [part._cache_size() for part in compiled()[1].parts] == [1]
+    assert [[part._cache_size() for part in stage] for stage in compiled()[1].stages] == [[1], [1, 1]]
 
 
 def test_statistics_count_from_the_next_rollout_on() -> None:

@@ -20,7 +20,7 @@ def clipped_adam(max_grad_norm: float, eps: float = 1e-8) -> optax.GradientTrans
 def descend(
     loss: Callable[[Params, Any], tuple[Array, Metrics]],
     adam: optax.GradientTransformation,
-    rate: float,
+    rate: Array | float,
     known: Known,
     batch: Callable[[Any], Any],
     turns: Any,

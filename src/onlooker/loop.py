@@ -35,7 +35,7 @@ def train(
     method = config.options.build(config.problem(pool), folder.demo)
     key = jax.random.key(budget.seed)
     state = method.init(jax.random.fold_in(key, 0))
-    update = Updater(method)
+    update = Updater(method, threads)
     collector = Collector(pool, budget.steps_per_iteration // budget.num_envs, budget.seed)
 
     start, state, saved, complaints = checkpoint.load(folder.checkpoints, state, collector.save(), folder.identity)

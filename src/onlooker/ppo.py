@@ -1,15 +1,16 @@
 """Proximal policy optimisation (Schulman et al. 2017): rewards in, a better policy out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
 
 from onlooker import networks, normalize
-from onlooker.descent import clipped_adam
+from onlooker.descent import Known, clipped_adam, descend
 from onlooker.gae import gae
 from onlooker.networks import Actor, PolicyOptions
 from onlooker.types import Array, Metrics, Params, Steps
@@ -54,13 +55,18 @@ class PPOOptions:
     """At a time limit: count on with the value of the true successor, or learn nothing from that step (release)."""
 
 
-class Learner(NamedTuple):
-    """Policy, value function and their optimisers."""
+class Acting(NamedTuple):
+    """The policy and its optimiser."""
 
     actor: Actor
-    value: list[dict[str, Array]]
-    actor_opt: optax.OptState
-    value_opt: optax.OptState
+    opt: optax.OptState
+
+
+class Valuing(NamedTuple):
+    """The value function and its optimiser."""
+
+    layers: list[dict[str, Array]]
+    opt: optax.OptState
 
 
 class Batch(NamedTuple):
@@ -74,13 +80,15 @@ class Batch(NamedTuple):
     target: Array  # [B] what the value should be
 
 
-def init(key: jax.Array, obs_size: int, action_size: int, policy: PolicyOptions, options: PPOOptions) -> Learner:
-    """A fresh learner."""
+def init(
+    key: jax.Array, obs_size: int, action_size: int, policy: PolicyOptions, options: PPOOptions
+) -> tuple[Acting, Valuing]:
+    """A fresh policy, and a value function that knows nothing."""
     actor_key, value_key = jax.random.split(key)
     actor = networks.init_actor(actor_key, obs_size, action_size, policy)
-    value = networks.init_mlp(value_key, (obs_size, *policy.hidden, 1), networks.orthogonal, networks.orthogonal)
-    adam = clipped_adam(options.max_grad_norm, options.adam_eps)
-    return Learner(actor, value, adam.init(networks.parameters(actor)), adam.init(value))
+    layers = networks.init_mlp(value_key, (obs_size, *policy.hidden, 1), networks.orthogonal, networks.orthogonal)
+    adam = _adam(options)
+    return Acting(actor, adam.init(networks.parameters(actor))), Valuing(layers, adam.init(layers))
 
 
 def policy_loss(params: Params, batch: Batch, policy: PolicyOptions, options: PPOOptions) -> tuple[Array, Metrics]:
@@ -115,60 +123,82 @@ def value_loss(layers: Params, batch: Batch, options: PPOOptions) -> tuple[Array
     return loss, {"value_loss": loss}
 
 
-def improve(
-    learner: Learner,
+def improve_policy(
+    acting: Acting,
+    valuing: Valuing,
     steps: Steps,
     reward: Array,
     progress: Array,
     key: jax.Array,
     policy: PolicyOptions,
     options: PPOOptions,
-) -> tuple[Learner, Metrics]:
-    """One PPO update on rewards [T, N]. `progress` runs from 0 to 1 while learning rate and noise fall.
+) -> tuple[Acting, Metrics]:
+    """A better policy by rewards [T, N], with the value function as it was. `progress` runs from 0 to 1 while learning
+    rate and noise fall.
 
-    The rollout was drawn with the learner's present observation statistics, so they hold throughout.
+    The rollout was drawn with the actor's present observation statistics, so they hold throughout.
     """
-    actor = learner.actor
+    actor = acting.actor
+    loss = partial(policy_loss, policy=policy, options=options)
+    rows = look_back(actor, valuing.layers, steps, reward, policy, options)
+    (params, opt), metrics = _epochs(loss, (networks.parameters(actor), acting.opt), rows, progress, key, options)
+    log_std = params["log_std"]
+    if options.log_std_end is not None:
+        log_std = jnp.full_like(log_std, policy.log_std_init + progress * (options.log_std_end - policy.log_std_init))
+    metrics["entropy"] = networks.gaussian_entropy(networks.clamp(log_std, policy))
+    metrics["reward"] = reward.mean()
+    return Acting(actor._replace(net=params["net"], log_std=log_std), opt), metrics
+
+
+def improve_value(
+    acting: Acting,
+    valuing: Valuing,
+    steps: Steps,
+    reward: Array,
+    progress: Array,
+    key: jax.Array,
+    policy: PolicyOptions,
+    options: PPOOptions,
+) -> tuple[Valuing, Metrics]:
+    """A better value function of the policy as it was. With the same key it learns from the same minibatches."""
+    rows = look_back(acting.actor, valuing.layers, steps, reward, policy, options)
+    known, metrics = _epochs(partial(value_loss, options=options), tuple(valuing), rows, progress, key, options)
+    metrics["explained_variance"] = 1 - (rows.target - rows.value).var() / (rows.target.var() + 1e-8)
+    return Valuing(*known), metrics
+
+
+def look_back(
+    actor: Actor, layers: Params, steps: Steps, reward: Array, policy: PolicyOptions, options: PPOOptions
+) -> Batch:
+    """The whole rollout as rows: how likely each action was, and how much better than expected it turned out."""
     obs = normalize.apply(actor.stats, steps.obs)
-    value = networks.value(learner.value, obs)
-    next_value = networks.value(learner.value, normalize.apply(actor.stats, steps.next_obs))
+    value = networks.value(layers, obs)
+    next_value = networks.value(layers, normalize.apply(actor.stats, steps.next_obs))
     estimate = partial(gae, discount=options.discount, trace=options.trace)
     streams = (reward, value, next_value, steps.terminated, steps.truncated)
     advantage = jax.vmap(estimate, in_axes=1, out_axes=1)(*streams)
     if options.time_limit == "ignore":
         advantage = jnp.where(steps.truncated & ~steps.terminated, 0.0, advantage)
-    old_log_prob = networks.log_prob(actor, policy, steps.obs, steps.action)
-    whole = Batch(obs, steps.action, old_log_prob, advantage, value, advantage + value)
-    rows = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), whole)
+    log_prob = networks.log_prob(actor, policy, steps.obs, steps.action)
+    whole = Batch(obs, steps.action, log_prob, advantage, value, advantage + value)
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), whole)
 
+
+def _epochs(
+    loss: Callable[[Params, Any], tuple[Array, Metrics]],
+    known: Known,
+    rows: Batch,
+    progress: Array,
+    key: jax.Array,
+    options: PPOOptions,
+) -> tuple[Known, Metrics]:
+    """Passes over the rows, each in an order of its own."""
     rate = options.learning_rate * (1 - progress if options.anneal else 1.0)
-    adam = clipped_adam(options.max_grad_norm, options.adam_eps)
-
-    def descend(loss, params, opt, batch):
-        (_, metrics), grads = jax.value_and_grad(loss, has_aux=True)(params, batch)
-        direction, opt = adam.update(grads, opt)
-        return jax.tree.map(lambda p, d: p - rate * d, params, direction), opt, metrics
-
-    def gradient_step(carry, indices):
-        params, actor_opt, layers, value_opt = carry
-        batch = jax.tree.map(lambda x: x[indices], rows)
-        params, actor_opt, about_policy = descend(
-            partial(policy_loss, policy=policy, options=options), params, actor_opt, batch
-        )
-        layers, value_opt, about_value = descend(partial(value_loss, options=options), layers, value_opt, batch)
-        return (params, actor_opt, layers, value_opt), about_policy | about_value
-
     count = rows.obs.shape[0]
     orders = jax.vmap(lambda k: jax.random.permutation(k, count))(jax.random.split(key, options.epochs))
-    indices = orders.reshape(options.epochs * options.minibatches, -1)
-    start = (networks.parameters(actor), learner.actor_opt, learner.value, learner.value_opt)
-    (params, actor_opt, layers, value_opt), metrics = jax.lax.scan(gradient_step, start, indices)
+    turns = orders.reshape(options.epochs * options.minibatches, -1)
+    return descend(loss, _adam(options), rate, known, lambda turn: jax.tree.map(lambda x: x[turn], rows), turns)
 
-    metrics = {name: values.mean() for name, values in metrics.items()}
-    log_std = params["log_std"]
-    if options.log_std_end is not None:
-        log_std = jnp.full_like(log_std, policy.log_std_init + progress * (options.log_std_end - policy.log_std_init))
-    metrics["entropy"] = networks.gaussian_entropy(networks.clamp(log_std, policy))
-    metrics["explained_variance"] = 1 - (rows.target - rows.value).var() / (rows.target.var() + 1e-8)
-    actor = actor._replace(net=params["net"], log_std=log_std)
-    return Learner(actor, layers, actor_opt, value_opt), metrics
+
+def _adam(options: PPOOptions) -> optax.GradientTransformation:
+    return clipped_adam(options.max_grad_norm, options.adam_eps)

@@ -51,4 +51,4 @@ class TransferMethod:
         ) -> tuple[dict[str, Any], Metrics]:
             return {}, {}
 
-        return Method(init, (keep,), lambda state: state.actor, policy.options)
+        return Method(init, ((keep,),), lambda state: state.actor, policy.options)

@@ -67,8 +67,9 @@ class Method(NamedTuple):
 
     init: Callable[[jax.Array], Any]
     """key -> state"""
-    parts: tuple[Part, ...]
-    """What is learned from a rollout. No part needs another's result, so they may run at the same time."""
+    stages: tuple[tuple[Part, ...], ...]
+    """What is learned from a rollout, in order. No part needs another's result of the same stage, so those may run at
+    the same time."""
     actor: Callable[[Any], Any]
     """state -> the `Actor` that acts in the environment"""
     policy: Any

@@ -49,7 +49,7 @@ class BCMethod(Watching):
             actor, opt, metrics = cloning.clone(state.actor, state.opt, rows, key, self.policy, self.cloning)
             return {"actor": actor, "opt": opt}, metrics
 
-        return Method(init, (update,), lambda state: state.actor, self.policy)
+        return Method(init, ((update,),), lambda state: state.actor, self.policy)
 
 
 @dataclass(frozen=True)
@@ -89,4 +89,4 @@ class BCOMethod(Watching):
             actor, opt = jax.tree.map(lambda old, new: jnp.where(exploring, old, new), state[:2], (actor, opt))
             return {"actor": actor, "opt": opt, "inverse": knowing}, about_model | about_clone
 
-        return Method(init, (update,), lambda state: state.actor, self.policy)
+        return Method(init, ((update,),), lambda state: state.actor, self.policy)

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 from onlooker import normalize, ppo
 from onlooker.exemplars import Exemplars
 from onlooker.networks import PolicyOptions
-from onlooker.ppo import Learner, PPOOptions
+from onlooker.ppo import Acting, PPOOptions, Valuing
 from onlooker.rewards import RewardModel
-from onlooker.types import Array, Method, Metrics, Rollout, Rows
+from onlooker.types import Array, Method, Metrics, Part, Rollout, Rows
 
 SNAPSHOT_ROWS = 1000  # exemplars kept in a snapshot
 
@@ -31,7 +31,8 @@ class Problem(NamedTuple):
 class State(NamedTuple):
     """What a composed method learns."""
 
-    learner: Learner
+    acting: Acting
+    valuing: Valuing
     rewards: Any
     exemplars: Any
 
@@ -47,13 +48,13 @@ def compose(
     """A method from its parts: absorb the new episodes, fit the reward model, score the rollout, improve the policy.
 
     With `score_first` the rollout is scored with the reward model as it was before this iteration's fit. Then fitting
-    and improving need nothing of each other and run at the same time.
+    and improving need nothing of each other and run at the same time. Else policy and value do.
     """
 
     def init(key: jax.Array) -> State:
         keys = jax.random.split(key, 3)
-        learner = ppo.init(keys[0], problem.obs_size, problem.action_size, policy, options)
-        return State(learner, reward_model.init(keys[1]), exemplars.init(keys[2]))
+        acting, valuing = ppo.init(keys[0], problem.obs_size, problem.action_size, policy, options)
+        return State(acting, valuing, reward_model.init(keys[1]), exemplars.init(keys[2]))
 
     def keys_of(key: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         absorb_key, learn_key = jax.random.split(key)
@@ -68,40 +69,47 @@ def compose(
             def draw(key: jax.Array, n: int) -> Rows:
                 return exemplars.sample(known, key, n)
 
-            return reward_model.fit(model, state.learner.actor, rollout.steps, draw, fit_key)
+            return reward_model.fit(model, state.acting.actor, rollout.steps, draw, fit_key)
 
         ready = exemplars.ready(state.exemplars, rollout.episodes)
         fitted, about_fit = _when(ready, fit, state.rewards)
         return {"exemplars": known, "rewards": fitted}, about_exemplars | about_fit
 
-    def improve(state: State, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[dict[str, Any], Metrics]:
-        """A better policy by the rewards as they are."""
-        _, _, improve_key = keys_of(key)
+    def improving(**learners: Callable[..., tuple[Any, Metrics]]) -> Part:
+        """The part that improves these fields of the state, by the rewards as they are."""
 
-        def climb(learner: Learner) -> tuple[Learner, Metrics]:
-            reward = reward_model.score(state.rewards, learner.actor, rollout.steps)
-            steps_per_iteration = reward.size
-            progress = iteration / max(problem.iterations, options.anneal_steps / steps_per_iteration)
-            learner, about = ppo.improve(learner, rollout.steps, reward, progress, improve_key, policy, options)
-            return learner, about | {"reward": reward.mean()}
+        def improve(state: State, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[dict[str, Any], Metrics]:
+            _, _, improve_key = keys_of(key)
 
-        learner, about = _when(exemplars.ready(state.exemplars, rollout.episodes), climb, state.learner)
-        # The rollout was drawn with the old statistics and PPO used them; the new ones count from the next rollout on.
-        stats = normalize.update(learner.actor.stats, rollout.steps.obs)
-        return {"learner": learner._replace(actor=learner.actor._replace(stats=stats))}, about
+            def learn(known: dict[str, Any]) -> tuple[dict[str, Any], Metrics]:
+                reward = reward_model.score(state.rewards, state.acting.actor, rollout.steps)
+                progress = iteration / max(problem.iterations, options.anneal_steps / reward.size)
+                seen = (state.acting, state.valuing, rollout.steps, reward, progress, improve_key, policy, options)
+                learned = {field: learner(*seen) for field, learner in learners.items()}
+                about = {name: value for _, metrics in learned.values() for name, value in metrics.items()}
+                return {field: new for field, (new, _) in learned.items()}, about
 
-    def in_turn(state: State, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[dict[str, Any], Metrics]:
-        studied, about = study(state, rollout, iteration, key)
-        # Whether there is anything to imitate goes by the exemplars as they were, here as in `study`.
-        improved, about_policy = improve(state._replace(rewards=studied["rewards"]), rollout, iteration, key)
-        return studied | improved, about | about_policy
+            known = {field: getattr(state, field) for field in learners}
+            known, about = _when(exemplars.ready(state.exemplars, rollout.episodes), learn, known)
+            if "acting" in known:
+                # The rollout was drawn with the old statistics and PPO used them; the new ones count from the next on.
+                actor = known["acting"].actor
+                actor = actor._replace(stats=normalize.update(actor.stats, rollout.steps.obs))
+                known["acting"] = known["acting"]._replace(actor=actor)
+            return known, about
+
+        return improve
 
     def snapshot(state: State, key: jax.Array) -> dict[str, Any]:
         rows = exemplars.sample(state.exemplars, key, SNAPSHOT_ROWS)
         return {"obs": rows.obs, "action": rows.action, "rewards": state.rewards}
 
-    parts = (improve, study) if score_first else (in_turn,)
-    return Method(init, parts, lambda state: state.learner.actor, policy, snapshot if exemplars.grows else None)
+    stages: tuple[tuple[Part, ...], ...]
+    if score_first:
+        stages = ((improving(acting=ppo.improve_policy, valuing=ppo.improve_value), study),)
+    else:
+        stages = ((study,), (improving(acting=ppo.improve_policy), improving(valuing=ppo.improve_value)))
+    return Method(init, stages, lambda state: state.acting.actor, policy, snapshot if exemplars.grows else None)
 
 
 def _when(ready: Array, learn: Callable[[Any], tuple[Any, Metrics]], state: Any) -> tuple[Any, Metrics]:
