@@ -117,3 +117,36 @@ def test_samples_every_state_equally_and_no_padding():
     np.testing.assert_array_equal(values, [1, 2, 3, 4, 5, 6])
     # 10,000 expected each, deviation about 91: five deviations.
     assert np.abs(counts - 10_000).max() < 460
+
+
+def test_a_state_weighs_by_what_it_is_and_what_it_leads_to():
+    buffer, _ = add(elite.init(3, HORIZON, 1, 1), episodes([0, 0, 4], [2, -1]))
+    slot = int(np.argmax(buffer.length))
+    other = int(np.argmin(np.where(buffer.length > 0, buffer.length, 99)))
+    # Negative g counts nothing. Ahead 0.5: 0 + .5*0 + .25*4 = 1, 2, 4, and 2, 0; their mean is 9 / 5.
+    alone = elite.weights(buffer, g, share=1.0, ahead=0.5)
+    np.testing.assert_allclose(alone[slot], np.array([1, 2, 4, 0, 0, 0]) / 1.8, rtol=1e-6)
+    np.testing.assert_allclose(alone[other], np.array([2, 0, 0, 0, 0, 0]) / 1.8, rtol=1e-6)
+    # Ahead 0: 0, 0, 4, and 2, 0, of mean 6 / 5; half of the draws evenly.
+    half = elite.weights(buffer, g, share=0.5, ahead=0.0)
+    np.testing.assert_allclose(half[slot], [0.5, 0.5, 0.5 + 0.5 * 4 / 1.2, 0, 0, 0], rtol=1e-6)
+    assert float(half.sum()) == pytest.approx(5)
+    np.testing.assert_array_equal(elite.weights(buffer, g, 0.0, 0.9)[slot], [1, 1, 1, 0, 0, 0])
+
+
+@pytest.mark.parametrize("worth", [-1.0, 0.0, np.nan, np.inf])
+def test_where_g_tells_nothing_all_states_weigh_alike(worth):
+    buffer, _ = add(elite.init(3, HORIZON, 1, 1), episodes([1, 2]))
+    weights = elite.weights(buffer, lambda obs: obs[..., 0] * 0 + worth, 1.0, 0.9)
+    assert sorted(np.ravel(weights)) == [0] * 16 + [1, 1]
+
+
+def test_draws_by_weight_and_no_padding():
+    buffer, _ = add(elite.init(3, HORIZON, 1, 1), episodes([1, 2], [3, 4, 5, 6]))
+    ends = jnp.cumsum(elite.weights(buffer, g, share=1.0, ahead=0.0))
+    obs, action = elite.draw(buffer, ends, jax.random.key(0), 21_000)
+    np.testing.assert_array_equal(obs, -action)
+    values, counts = np.unique(obs, return_counts=True)
+    np.testing.assert_array_equal(values, [1, 2, 3, 4, 5, 6])
+    # 1,000 expected for each 1 of g; the deviation of the largest is about 65.
+    assert np.abs(counts - 1000 * values).max() < 330

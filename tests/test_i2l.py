@@ -87,7 +87,7 @@ def test_presets_hold_the_numbers_of_paper_and_release():
         assert (made.ppo.discount, made.ppo.trace, made.ppo.epochs, made.ppo.minibatches) == (0.99, 0.95, 5, 32)
         assert (made.critic.learning_rate, made.critic.steps, made.critic.clamp) == (5e-5, 20, 0.05)
         assert (made.discriminator.learning_rate, made.discriminator.steps) == (3e-4, 5)
-        assert made.elite.capacity == 5
+        assert (made.elite.capacity, made.elite.weigh) == (5, 0)
         assert (made.policy.log_std_init, made.ppo.log_std_end) == (0.0, None)
         assert made.critic.batch == 500
     assert (paper.options.elite.order, release.options.elite.order) == ("mean", "sum")

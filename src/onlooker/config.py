@@ -234,7 +234,9 @@ def _as_on_the_command_line(spelling: Any, value: Any, where: str) -> Any:
 def check_numbers(options: Any, where: str = "") -> None:
     """No number of a method's options is NaN, infinite, or zero or negative where that has no meaning."""
     may_be_negative = {"log_std_init", "log_std_end", "log_std_min", "log_std_max", "match_dims"}
-    may_be_zero = {"entropy_bonus", "value_clip", "trace", "value_coefficient", "positive_penalty", "gradient_penalty"}
+    at_most_one = {"discount", "trace", "weigh", "ahead"}
+    may_be_zero = {"entropy_bonus", "value_clip", "value_coefficient", "positive_penalty", "gradient_penalty"}
+    may_be_zero |= at_most_one - {"discount"}
     for name, value in vars(options).items():
         flag = f"--{where}{name}".replace("_", "-")
         if dataclasses.is_dataclass(value):
@@ -249,7 +251,7 @@ def check_numbers(options: Any, where: str = "") -> None:
                 raise UserError(
                     f"{flag} must be a {'' if name in may_be_zero else 'positive, '}finite number, not {number}"
                 )
-            if name in ("discount", "trace") and number > 1:
+            if name in at_most_one and number > 1:
                 raise UserError(f"{flag} must be at most 1, not {number}")
 
 

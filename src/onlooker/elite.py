@@ -94,6 +94,35 @@ def sample(elite: Elite, key: jax.Array, n: int) -> tuple[Array, Array]:
     return elite.obs[episode, row], elite.action[episode, row]
 
 
+def weights(elite: Elite, g: Callable[[Array], Array], share: float, ahead: float) -> Array:
+    """How often each state [k, H] is to be drawn, 1 on average: a `share` of the draws in proportion to the g of the
+    state and of those that follow it in its episode, each counted `ahead` times the one before; the rest evenly."""
+    there = jnp.arange(elite.obs.shape[1]) < elite.length[:, None]
+    good = jnp.where(there, jnp.nan_to_num(jax.nn.relu(g(elite.obs)), posinf=0.0), 0.0)
+    good = jnp.where(there, _discounted(good, ahead), 0.0)
+    mean = good.sum() / jnp.maximum(there.sum(), 1)
+    return jnp.where(there, jnp.where(mean > 0, share * good / mean + 1 - share, 1.0), 0.0)
+
+
+def _discounted(values: Array, discount: float) -> Array:
+    """values[t] + discount * values[t + 1] + discount^2 * values[t + 2] ... along the last axis."""
+
+    def join(later: tuple[Array, Array], earlier: tuple[Array, Array]) -> tuple[Array, Array]:
+        return later[0] * earlier[0], earlier[1] + earlier[0] * later[1]
+
+    discounts = jnp.full_like(values, discount)
+    return jax.lax.associative_scan(join, (discounts, values), reverse=True, axis=values.ndim - 1)[1]
+
+
+def draw(elite: Elite, ends: Array, key: jax.Array, n: int) -> tuple[Array, Array]:
+    """n (obs, action) rows by their weights, of which `ends` [k * H] are the sums up to and with each row."""
+    drawn = ends[-1] * (
+        1 - jax.random.uniform(key, (n,))
+    )  # never 0, so a row of weight 0 is never the first to reach it
+    row = jnp.searchsorted(ends, drawn)
+    return elite.obs.reshape(len(ends), -1)[row], elite.action.reshape(len(ends), -1)[row]
+
+
 def summarize(elite: Elite) -> Metrics:
     """What a user wants to know of the buffer."""
     there = elite.length > 0

@@ -65,6 +65,11 @@ class EliteOptions:
     """Score an episode by the sum (a longer episode is a better one) or the mean of g over its states."""
     rescore_every: int = 1
     """Score the residents again with the newest critic in every n-th iteration."""
+    weigh: float = 0.0
+    """Share of the exemplars that are drawn in proportion to g: states that lie close to the expert's, and states that
+    lead there. The rest are drawn evenly. 0 imitates whole episodes, as the paper does."""
+    ahead: float = 0.95
+    """What a state leads to: how much the g of each next state counts of the one before; 0 looks at the state alone."""
 
 
 class Watched(NamedTuple):
@@ -72,6 +77,7 @@ class Watched(NamedTuple):
 
     critic: CriticState
     elite: Elite
+    ends: Array  # [k * H] sums of the states' weights
 
 
 def from_elite(
@@ -83,7 +89,8 @@ def from_elite(
     """
 
     def init(key: jax.Array) -> Watched:
-        return Watched(critic.init(key), elite_buffer.init(options.capacity, *shape))
+        nothing = elite_buffer.init(options.capacity, *shape)
+        return Watched(critic.init(key), nothing, jnp.zeros(options.capacity * shape[0], jnp.float32))
 
     def fit_critic(state: Watched, key: jax.Array) -> tuple[CriticState, Metrics]:
         def learn(known: CriticState) -> tuple[CriticState, Metrics]:
@@ -110,12 +117,15 @@ def from_elite(
         # Scores matter only when there is somebody new to compare with.
         anyone = episodes.length[0] > 0
         elite, entered = jax.lax.cond(anyone, admit, lambda elite: (elite, jnp.zeros((), jnp.int32)), state.elite)
-        return Watched(newest, elite), metrics | elite_buffer.summarize(elite) | {"elite_entered": entered}
+        weights = elite_buffer.weights(elite, g, options.weigh, options.ahead)
+        return Watched(newest, elite, jnp.cumsum(weights)), metrics | elite_buffer.summarize(elite) | {
+            "elite_entered": entered
+        }
 
     def ready(state: Watched, episodes: Episodes) -> Array:
         return (state.elite.length > 0).any() | (episodes.length[0] > 0)
 
     def sample(state: Watched, key: jax.Array, n: int) -> Rows:
-        return Rows(*elite_buffer.sample(state.elite, key, n))
+        return Rows(*elite_buffer.draw(state.elite, state.ends, key, n))
 
     return Exemplars(init, absorb, sample, ready, grows=True)

@@ -29,7 +29,7 @@ _RELEASE: dict[str, Any] = {
         "warm_up": True,
         "positive_penalty": 2.0,
     },
-    "elite": {"capacity": 5, "order": "sum", "rescore_every": 5},
+    "elite": {"capacity": 5, "order": "sum", "rescore_every": 5, "weigh": 0.0},
     "discriminator": {
         "hidden": (64, 64),
         "learning_rate": 3e-4,
