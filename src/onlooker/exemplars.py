@@ -77,7 +77,7 @@ class Watched(NamedTuple):
 
     critic: CriticState
     elite: Elite
-    ends: Array  # [k * H] sums of the states' weights
+    ends: Array | None  # [k * H] sums of the states' weights, if they are weighed
 
 
 def from_elite(
@@ -89,8 +89,8 @@ def from_elite(
     """
 
     def init(key: jax.Array) -> Watched:
-        nothing = elite_buffer.init(options.capacity, *shape)
-        return Watched(critic.init(key), nothing, jnp.zeros(options.capacity * shape[0], jnp.float32))
+        ends = jnp.zeros(options.capacity * shape[0], jnp.float32) if options.weigh > 0 else None
+        return Watched(critic.init(key), elite_buffer.init(options.capacity, *shape), ends)
 
     def fit_critic(state: Watched, key: jax.Array) -> tuple[CriticState, Metrics]:
         def learn(known: CriticState) -> tuple[CriticState, Metrics]:
@@ -117,15 +117,17 @@ def from_elite(
         # Scores matter only when there is somebody new to compare with.
         anyone = episodes.length[0] > 0
         elite, entered = jax.lax.cond(anyone, admit, lambda elite: (elite, jnp.zeros((), jnp.int32)), state.elite)
-        weights = elite_buffer.weights(elite, g, options.weigh, options.ahead)
-        return Watched(newest, elite, jnp.cumsum(weights)), metrics | elite_buffer.summarize(elite) | {
-            "elite_entered": entered
-        }
+        metrics |= elite_buffer.summarize(elite) | {"elite_entered": entered}
+        if options.weigh == 0:
+            return Watched(newest, elite, None), metrics
+        return Watched(newest, elite, jnp.cumsum(elite_buffer.weights(elite, g, options.weigh, options.ahead))), metrics
 
     def ready(state: Watched, episodes: Episodes) -> Array:
         return (state.elite.length > 0).any() | (episodes.length[0] > 0)
 
     def sample(state: Watched, key: jax.Array, n: int) -> Rows:
+        if state.ends is None:
+            return Rows(*elite_buffer.sample(state.elite, key, n))
         return Rows(*elite_buffer.draw(state.elite, state.ends, key, n))
 
     return Exemplars(init, absorb, sample, ready, grows=True)
