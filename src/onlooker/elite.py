@@ -116,10 +116,8 @@ def _discounted(values: Array, discount: float) -> Array:
 
 def draw(elite: Elite, ends: Array, key: jax.Array, n: int) -> tuple[Array, Array]:
     """n (obs, action) rows by their weights, of which `ends` [k * H] are the sums up to and with each row."""
-    drawn = ends[-1] * (
-        1 - jax.random.uniform(key, (n,))
-    )  # never 0, so a row of weight 0 is never the first to reach it
-    row = jnp.searchsorted(ends, drawn)
+    # From above 0 to the last sum, so the first row to reach a number always has a weight of its own: never padding.
+    row = jnp.searchsorted(ends, ends[-1] * (1 - jax.random.uniform(key, (n,))))
     return elite.obs.reshape(len(ends), -1)[row], elite.action.reshape(len(ends), -1)[row]
 
 

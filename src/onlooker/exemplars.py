@@ -77,7 +77,7 @@ class Watched(NamedTuple):
 
     critic: CriticState
     elite: Elite
-    ends: Array | None  # [k * H] sums of the states' weights, if they are weighed
+    ends: Array | None  # [k * H] sums of the states' weights, once an iteration and not for each draw; None: all alike
 
 
 def from_elite(
