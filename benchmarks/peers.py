@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 PEERS = HERE / ".peers"
 PINS = ("torch==2.13.0", "imitation==1.0.1", "gymnasium[mujoco]==0.29.1")
 # (environments, in processes of their own, torch threads)
-SETTINGS = ((8, False, 1), (8, True, 1), (16, False, 1), (8, False, 2))
+SETTINGS = ((8, False, 1), (8, True, 1), (8, False, 2), (16, False, 1), (32, False, 1))
 
 IMITATION = """
 import json, sys, time

@@ -65,7 +65,7 @@ class EliteOptions:
     """Score an episode by the sum (a longer episode is a better one) or the mean of g over its states."""
     rescore_every: int = 1
     """Score the residents again with the newest critic in every n-th iteration."""
-    weigh: float = 0.0
+    weigh: float = 0.5
     """Share of the exemplars that are drawn in proportion to g: states that lie close to the expert's, and states that
     lead there. The rest are drawn evenly. 0 imitates whole episodes, as the paper does."""
     ahead: float = 0.95
