@@ -14,6 +14,7 @@ from test_report_runs import BOUND, make_run
 from onlooker.report import load
 from onlooker.report.bounds import bounds
 from onlooker.report.comparisons import aggregates, dynamics_tables, probabilities, summary
+from onlooker.report.overview import bars
 from onlooker.report.panels import capacity_curves, distances, learning_curves
 from onlooker.report.paper import EXPERT, RETURNS, paper_return, verdict
 from onlooker.report.statistics import beats, beats_interval, iqm, iqm_interval, mean_and_spread
@@ -152,6 +153,16 @@ def test_the_summary_puts_ours_beside_the_papers(small: Path) -> None:
     assert first["PPO"].ours == 3000.0
     assert second["PPO"] is None
     assert (first["demonstration"], first["random actions"]) == (4000.0, 20.25)
+
+
+def test_the_overview_shows_shares_of_the_demonstrations(small: Path) -> None:
+    first, second, third, fourth = bars(groups(load(small)))  # PPO sees the true reward: it is none of them
+    assert (first.dynamics, first.robot, first.method) == ("low-gravity", "Hopper", "i2l")
+    assert first.seeds.tolist() == pytest.approx([0.5, 0.6, 0.7, 1.0])
+    assert first.paper == 2566 / 3700
+    assert (second.method, second.seeds.mean(), second.paper) == ("gail-s", pytest.approx(0.45), None)
+    assert (third.robot, third.seeds.tolist(), third.paper) == ("Ant", [0.25], 1617 / 4800)
+    assert (fourth.robot, fourth.method, fourth.seeds.tolist()) == ("Ant", "gail-s", [0.375])
 
 
 def test_aggregates_are_fractions_over_settings(small: Path) -> None:

@@ -179,7 +179,13 @@ def test_what_a_report_writes(results: Path) -> None:
     assert "1,235 (paper 2,566, below)" in text
     assert "Gym v2 with the MuJoCo of its day" in text
     assert "Partial results of 10 runs: 8 finished, 1 unfinished, 1 unreadable." in text
-    for name in ("curves-Hopper-low-gravity", "capacity-1-Hopper-low-gravity", "sweep-Hopper-gravity", "bound-i2l-s0"):
+    for name in (
+        "overview",
+        "curves-Hopper-low-gravity",
+        "capacity-1-Hopper-low-gravity",
+        "sweep-Hopper-gravity",
+        "bound-i2l-s0",
+    ):
         assert (report / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert b"<svg" in (report / "figures" / f"{name}.svg").read_bytes()
 

@@ -10,6 +10,7 @@ from onlooker.report.bounds import bounds
 from onlooker.report.comparisons import aggregates, dynamics_tables, probabilities, summary
 from onlooker.report.figures import draw, draw_row, slug
 from onlooker.report.films import films
+from onlooker.report.overview import overview
 from onlooker.report.page import Section, page
 from onlooker.report.panels import Panel
 from onlooker.report.paper import ABOUT, STEPS, paper_return
@@ -44,6 +45,10 @@ CURVES = [
     "Mean over seeds, and one standard deviation. Click on a name to hide it; point at a curve to read it.",
     "GAIL-SA, AIRL, PPO and the expert's own policy know more: dotted lines show what they reach in the end.",
 ]
+GLANCE = (
+    "<p>Every setting as a share of the demonstration's return. Black marks: the paper's, as a share of its own.</p>"
+    '<img src="figures/overview.svg" style="max-width: 100%" alt="Return of each method in every setting">'
+)
 
 
 def build(runs: list[Run], out: Path, say: Callable[[str], None] = lambda line: None) -> Path:
@@ -58,7 +63,10 @@ def build(runs: list[Run], out: Path, say: Callable[[str], None] = lambda line: 
     fold += "<tbody></tbody></table></div></details>"
     sections.append(Section("every-run", "Every run with its config", markup=fold))
 
-    contents: dict[str, bytes | Path] = {}
+    glance = overview(without_ablated(found))
+    if glance:
+        next(section for section in sections if section.name == "results").markup = GLANCE
+    contents: dict[str, bytes | Path] = {f"figures/{name}": drawn for name, drawn in glance.items()}
     contents["index.html"] = page(sections, runs, counts(runs), is_partial(runs)).encode()
     for table in (table for section in sections for table in section.tables):
         note = " ".join(filter(None, [table.note, partial]))

@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ def draw_row(panels: list[Panel], name: str) -> dict[str, bytes]:
     return _files(panels, slug(name), (ROW[0] * len(panels), ROW[1] + 0.6))
 
 
-def _files(panels: list[Panel], name: str, size: tuple[float, float]) -> dict[str, bytes]:
+def picture(name: str, size: tuple[float, float], draw: Callable[[Any], None]) -> dict[str, bytes]:
+    """What `draw` draws on a figure, as PNG and SVG, by file name; the same drawing gives the same bytes."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -41,6 +43,15 @@ def _files(panels: list[Panel], name: str, size: tuple[float, float]) -> dict[st
     }
     with matplotlib.rc_context(plain):
         figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        png, svg = io.BytesIO(), io.BytesIO()
+        FigureCanvasAgg(figure).print_png(png)
+        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})
+    return {f"{name}.png": png.getvalue(), f"{name}.svg": svg.getvalue()}
+
+
+def _files(panels: list[Panel], name: str, size: tuple[float, float]) -> dict[str, bytes]:
+    def draw(figure: Any) -> None:
         handles: dict[str, Any] = {}
         for axes, panel in zip(np.ravel(figure.subplots(1, len(panels))), panels):
             handles |= _draw(axes, panel)
@@ -48,10 +59,8 @@ def _files(panels: list[Panel], name: str, size: tuple[float, float]) -> dict[st
         figure.legend(
             handles.values(), handles.keys(), loc="outside lower center", ncols=columns, fontsize=8, frameon=False
         )
-        png, svg = io.BytesIO(), io.BytesIO()
-        FigureCanvasAgg(figure).print_png(png)
-        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})
-    return {f"{name}.png": png.getvalue(), f"{name}.svg": svg.getvalue()}
+
+    return picture(name, size, draw)
 
 
 def _draw(axes: Any, panel: Panel) -> dict[str, Any]:
