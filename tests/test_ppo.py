@@ -352,5 +352,6 @@ def test_a_short_run_anneals_like_the_beginning_of_a_long_one() -> None:
     seen = Collector(pool, LENGTH, 0).collect(policy, 0)
     whole = last_update(iterations=6, anneal_steps=1)
     assert np.array_equal(last_update(iterations=3, anneal_steps=6 * ENVS * LENGTH), whole)
+    assert np.array_equal(last_update(iterations=3, anneal_steps=6 * ENVS * LENGTH - 1), whole)  # whole iterations
     assert not np.array_equal(last_update(iterations=3, anneal_steps=1), whole)
     assert np.array_equal(last_update(iterations=6, anneal_steps=3 * ENVS * LENGTH), whole)  # a longer run takes longer

@@ -1,5 +1,6 @@
 """How a method is put together from exemplars, a reward model and PPO."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -83,7 +84,7 @@ def compose(
 
             def learn(known: dict[str, Any]) -> tuple[dict[str, Any], Metrics]:
                 reward = reward_model.score(state.rewards, state.acting.actor, rollout.steps)
-                progress = iteration / max(problem.iterations, options.anneal_steps / reward.size)
+                progress = iteration / max(problem.iterations, math.ceil(options.anneal_steps / reward.size))
                 seen = (state.acting, state.valuing, rollout.steps, reward, progress, improve_key, policy, options)
                 learned = {field: learner(*seen) for field, learner in learners.items()}
                 about = {name: value for _, metrics in learned.values() for name, value in metrics.items()}
