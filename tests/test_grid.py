@@ -72,7 +72,7 @@ def test_lists_multiply_and_tables_override_defaults(tmp_path: Path) -> None:
         ("finalists-i2l-4", 4, 4 * 5e6),
         ("i2l-eight", 16, 16 * 5e6),
         ("first-results", 10 * 16 + 4 * 2, (9 * 16 + 4 * 2) * 5e6 + 16 * 1e5),
-        ("recordings", 6, 6 * 1.5e6),
+        ("recordings", 7, 7 * 1.5e6),
         ("screen-gail-s", 8 * 4, 8 * 4 * 1.5e6),
         ("screen-airl", 11, 7 * 1e6 + 4 * 5e6),
         ("finalists-gail-s", 2 * 4 + 2, (2 * 4 + 2) * 5e6),
