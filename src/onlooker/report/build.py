@@ -57,15 +57,14 @@ def build(runs: list[Run], out: Path, say: Callable[[str], None] = lambda line: 
     found = groups(runs)
     partial = f"Partial results of {counts(runs)}." if is_partial(runs) else ""
     markup, copies = films(runs, out)
-    sections = [_here(runs, found), *_results(found), *_analyses(runs, found), _speed(found)]
+    glance = overview(without_ablated(found))
+    results = _results(found, GLANCE if glance else "")
+    sections = [_here(runs, found), *results, *_analyses(runs, found), _speed(found)]
     sections += [Section("videos", "Videos", markup=markup)] if markup else []
     fold = "<details><summary>show the runs</summary><div class=wide><table id=runs><thead><tr></tr></thead>"
     fold += "<tbody></tbody></table></div></details>"
     sections.append(Section("every-run", "Every run with its config", markup=fold))
 
-    glance = overview(without_ablated(found))
-    if glance:
-        next(section for section in sections if section.name == "results").markup = GLANCE
     contents: dict[str, bytes | Path] = {f"figures/{name}": drawn for name, drawn in glance.items()}
     contents["index.html"] = page(sections, runs, counts(runs), is_partial(runs)).encode()
     for table in (table for section in sections for table in section.tables):
@@ -101,7 +100,7 @@ def _here(runs: list[Run], found: list[Group]) -> Section:
     return Section("here", "What is here, what is missing", text, [table] + [missing] * bool(missing.rows))
 
 
-def _results(found: list[Group]) -> list[Section]:
+def _results(found: list[Group], glance: str) -> list[Section]:
     main = without_ablated(found)
     wide = summary(main)
     nothing = [] if wide.rows else ["No run is finished yet."]
@@ -113,7 +112,7 @@ def _results(found: list[Group]) -> list[Section]:
     tables = [replace(table, note=ABOUT) for table in dynamics_tables(found)]
     totals, chances = aggregates(main), probabilities(found)
     curves, actions = panels.learning_curves(found), panels.action_curves(found)
-    sections = [Section("results", "Results", DEFINITIONS + nothing, [note] * bool(wide.rows))]
+    sections = [Section("results", "Results", DEFINITIONS + nothing, [note] * bool(wide.rows), markup=glance)]
     if curves:
         sections.append(Section("curves", "Learning curves", CURVES, figures=_by_heading(curves)))
     if tables:
