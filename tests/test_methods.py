@@ -113,10 +113,19 @@ def test_clipped_actions_are_told_once(tmp_path):
     assert len([w for w in told if "beyond" in str(w.message)]) == 1
 
 
-@pytest.mark.parametrize("name", ["i2l", "gail-s"])
-def test_a_recording_that_does_not_fit_is_refused_before_anything_is_written(name, tmp_path):
-    with pytest.raises(UserError, match="say with --match-dims"):
-        api.train(name, env="Hopper-v5", demo=STATES[:, :5], out=tmp_path / "r")
+@pytest.mark.parametrize(
+    ("name", "demo", "said"),
+    [
+        ("i2l", STATES[:, :5], "say with --match-dims which 5 entries"),
+        ("gail-s", STATES[:, :5], "say with --match-dims which 5 entries"),
+        ("bco", STATES[:, :5], "i2l, gail-s and gaifo can do with some entries"),  # it has no --match-dims
+        ("i2l", "ant", "105 numbers a state, the environment 11; is it of another robot"),
+        ("bco", "ant", "105 numbers a state, the environment 11; is it of another robot"),
+    ],
+)
+def test_a_recording_that_does_not_fit_is_refused_before_anything_is_written(name, demo, said, tmp_path):
+    with pytest.raises(UserError, match=said):
+        api.train(name, env="Hopper-v5", demo=demo, out=tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
 

@@ -9,7 +9,7 @@ from onlooker.demos import Demos
 from onlooker.exemplars import from_demos
 from onlooker.gail import GAILOptions, Sees, gail
 from onlooker.methods.compose import Problem, compose
-from onlooker.methods.watching import Matching, Needs, Watching, matching, shown
+from onlooker.methods.watching import Matching, Needs, Watching, matching, shown, whole
 from onlooker.networks import PolicyOptions
 from onlooker.ppo import PPOOptions
 from onlooker.types import Method
@@ -64,7 +64,7 @@ class AIRLMethod(Watching):
     def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes and the expert's states and actions."""
         assert demos is not None
-        _, recorded = matching(None, demos.obs.shape[1], problem.obs_size)
+        recorded = whole(demos.obs.shape[1], problem.obs_size)
         rows = shown(demos, self.needs, recorded, problem, self.policy.squash)
         reward_model = airl(problem.obs_size, problem.action_size, self.policy, self.discriminator)
         return compose(problem, from_demos(rows), reward_model, self.policy, self.ppo, self.discriminator.score_first)

@@ -11,7 +11,7 @@ from onlooker.cloning import CloningOptions
 from onlooker.demos import Demos
 from onlooker.inverse import InverseOptions, InverseState, inverse
 from onlooker.methods.compose import Problem
-from onlooker.methods.watching import Needs, Watching, matching, shown
+from onlooker.methods.watching import Needs, Watching, shown, whole
 from onlooker.networks import Actor, PolicyOptions
 from onlooker.types import Array, Method, Metrics, Rollout
 
@@ -37,7 +37,7 @@ class BCMethod(Watching):
     def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes and the expert's states and actions."""
         assert demos is not None
-        _, recorded = matching(None, demos.obs.shape[1], problem.obs_size)
+        recorded = whole(demos.obs.shape[1], problem.obs_size)
         rows = jax.tree.map(jnp.asarray, shown(demos, self.needs, recorded, problem, self.policy.squash))
 
         def init(key: jax.Array) -> Cloned:
@@ -68,7 +68,7 @@ class BCOMethod(Watching):
     def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes and the expert's successive states."""
         assert demos is not None
-        _, recorded = matching(None, demos.obs.shape[1], problem.obs_size)
+        recorded = whole(demos.obs.shape[1], problem.obs_size)
         rows = jax.tree.map(jnp.asarray, shown(demos, self.needs, recorded, problem, self.policy.squash))
         model = inverse(problem.obs_size, problem.action_size, self.policy.squash, self.inverse)
 

@@ -41,18 +41,22 @@ Pick = Callable[[Array], Array]
 """States [..., n] -> just their compared entries [..., S]."""
 
 
+def whole(recorded: int, obs_size: int, if_fewer: str = "i2l, gail-s and gaifo can do with some entries") -> Pick:
+    """How to pick the compared entries if a recorded state, of `recorded` numbers, must be a whole observation: all."""
+    if recorded != obs_size:
+        hint = if_fewer if recorded < obs_size else "is it of another robot?"
+        raise UserError(f"the demonstration has {recorded} numbers a state, the environment {obs_size}; {hint}")
+    return lambda obs: obs
+
+
 def matching(dims: tuple[int, ...] | None, recorded: int, obs_size: int) -> tuple[Pick, Pick]:
     """(how to pick the compared entries of the learner's observations, how of the recorded states).
 
     A recorded state has `recorded` numbers: a whole observation, or only the entries that are compared.
     """
     if dims is None:
-        if recorded != obs_size:
-            raise UserError(
-                f"the demonstration has {recorded} numbers a state, the environment {obs_size}; "
-                f"say with --match-dims which {recorded} entries of an observation they are"
-            )
-        return lambda obs: obs, lambda obs: obs
+        same = whole(recorded, obs_size, f"say with --match-dims which {recorded} entries of an observation they are")
+        return same, same
     if len(set(dims)) != len(dims) or not all(0 <= dim < obs_size for dim in dims):
         raise UserError(f"--match-dims must name different entries from 0 to {obs_size - 1}, not {dims}")
     if recorded not in (obs_size, len(dims)):
