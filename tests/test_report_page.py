@@ -266,6 +266,25 @@ def test_packed_runs_are_found_beside_run_folders(tmp_path: Path) -> None:
     ]
 
 
+def test_runs_that_were_packed_before_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_run(tmp_path / "monday" / "a", ret=1.0)
+    make_run(tmp_path / "monday" / "b", seed=1, ret=2.0, options={"elite": {"capacity": 7}})
+    make_run(tmp_path / "monday" / "c", seed=2, finished=False)
+    make_run(tmp_path / "tuesday" / "b", seed=1, finished=False)  # begun again: what is finished is not given up for it
+    make_run(tmp_path / "tuesday" / "c", seed=2, ret=3.0)
+    make_run(tmp_path / "tuesday" / "d", seed=3, ret=4.0)
+    for day in ("monday", "tuesday"):
+        assert main(["report", str(tmp_path / day), "--pack", str(tmp_path / "packed")]) == 0
+    assert "4 runs are packed" in capsys.readouterr().out
+    found = {run.name: (run.state, run["return"], run.variant) for run in load(tmp_path / "packed")}
+    assert found == {
+        "a": ("finished", 1.0, "elite.capacity=5"),
+        "b": ("finished", 2.0, "elite.capacity=7"),
+        "c": ("finished", 3.0, "elite.capacity=5"),
+        "d": ("finished", 4.0, "elite.capacity=5"),  # beside b, which lies elsewhere, it needs a name too
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -21,7 +21,8 @@ class Report:
     out: Path | None = None
     """Where the report goes; RESULTS/report by default."""
     pack: Path | None = None
-    """Write the runs as a small folder here, and no report: runs.csv, thinned curves, configs."""
+    """Write the runs as a small folder here, and no report: runs.csv, thinned curves, configs. What is packed there
+    already stays."""
 
 
 def run(argv: list[str]) -> int:
@@ -33,8 +34,7 @@ def run(argv: list[str]) -> int:
         if args.pack.resolve() == args.results.resolve():
             raise UserError(f"--pack {args.pack} is the folder that is read; choose another")
         runs = load(args.results, skip=args.pack)
-        pack(runs, args.pack)
-        print(f"{len(runs)} runs are packed in {args.pack}")
+        print(f"{pack(runs, args.pack)} runs are packed in {args.pack}")
         return 0
     from onlooker.report.build import build
     from onlooker.report.surroundings import counts

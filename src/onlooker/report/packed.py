@@ -13,7 +13,9 @@ import numpy as np
 from onlooker.errors import UserError
 from onlooker.files import atomic
 from onlooker.report.folders import Unreadable, check_config, read_object
-from onlooker.report.run import COLUMNS, CURVE, MORE_NUMBERS, NUMBERS, STATES, Run, thin
+from onlooker.report.run import COLUMNS, CURVE, MORE_NUMBERS, NUMBERS, ROWS, STATES, Run, thin
+from onlooker.report.variants import named
+from onlooker.report.worlds import natural
 
 MARK = "packed.json"
 FORMAT = 1
@@ -24,14 +26,19 @@ def is_packed(folder: Path) -> bool:
     return (folder / MARK).is_file()
 
 
-def pack(runs: list[Run], folder: Path) -> None:
-    """Write the runs as a packed folder. One that holds something else already is refused."""
+def pack(runs: list[Run], folder: Path) -> int:
+    """Write the runs as a packed folder, beside those that are packed there already; how many it holds now.
+
+    A folder that holds something else is refused.
+    """
     if folder.exists() and not is_packed(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} is there already and was not packed by a report; choose another --pack")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as failure:
         raise UserError(f"can't make the folder {folder}: {failure.strerror}") from failure
+    if is_packed(folder):
+        runs = named(_joined(unpack(folder, "", ROWS), runs))
     configs = {run.name: run.config for run in runs if run.config}
     analyses = {run.name: run.analysis for run in runs if run.analysis}
     _write(folder / MARK, _json({"packed runs": len(runs), "format": FORMAT}))
@@ -39,6 +46,14 @@ def pack(runs: list[Run], folder: Path) -> None:
     _write(folder / "analysis.json", _json(analyses))
     _write(folder / "curves.csv.gz", gzip.compress(_curves(runs), mtime=0))
     _write(folder / "runs.csv", _table(COLUMNS, ([run.row()[name] for name in COLUMNS] for run in runs)))
+    return len(runs)
+
+
+def _joined(before: list[Run], now: list[Run]) -> list[Run]:
+    """Runs of both, by name. Of two with one name the later one counts, unless only the earlier one is finished."""
+    runs = {run.name: run for run in before}
+    runs |= {run.name: run for run in now if run.state == "finished" or runs.get(run.name, run).state != "finished"}
+    return [runs[name] for name in sorted(runs, key=natural)]
 
 
 def unpack(folder: Path, above: str, rows: int) -> list[Run]:
