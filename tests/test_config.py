@@ -179,7 +179,7 @@ def test_numbers_that_mean_nothing_are_refused(part: str, name: str, bad: Any) -
 def test_zero_where_it_means_something() -> None:
     config.make("ppo", ppo={"trace": 0, "entropy_bonus": 0, "value_clip": 0})
     config.make("ppo", ppo={"trace": 1, "discount": 1}, policy={"log_std_init": -2})
-    config.make("i2l", elite={"weigh": 0, "ahead": 0})
+    config.make("i2l", elite={"weigh": 0, "ahead": 0}, critic={"reward": 0})
     config.make("i2l", elite={"weigh": 1, "ahead": 1})
 
 

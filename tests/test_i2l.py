@@ -6,15 +6,16 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from walking import STATES, learned, same
+from walking import STATES, hopper, learned, same, walk
 
-from onlooker import api, config
+from onlooker import api, config, networks
 from onlooker.__main__ import main
 from onlooker.collect import Collector, HostPolicy
 from onlooker.demos import Demos
 from onlooker.envs import make_pool
 from onlooker.errors import UserError
 from onlooker.methods import Problem, matching
+from onlooker.types import Rollout
 from onlooker.updating import Updater
 
 OPTIONS = config.make("i2l", critic={"steps": 2, "batch": 32}, discriminator={"exemplars": 64}).options
@@ -40,6 +41,26 @@ def test_waits_for_the_first_episode_and_traces_once():
         assert not same(states[-1].acting.actor.stats, states[-2].acting.actor.stats)
         assert int(metrics["elite_entered"]) == (1 if iteration == 2 else 0)
     assert [[part._cache_size() for part in stage] for stage in update.stages] == [[1, 1]]
+
+
+def test_a_step_is_worth_f_and_a_share_of_the_g_of_where_it_leads():
+    """The first update, with and without g in the reward, from one and the same rollout."""
+    demo, reached, rewards = Demos(STATES), [], []
+
+    def keep(rollout: Rollout) -> Rollout:
+        reached.append(rollout.steps.next_obs)
+        return rollout
+
+    for weight in (0.0, 0.5):
+        options = config.make("i2l", critic={"steps": 2, "batch": 32, "reward": weight}).options
+        pool, problem = hopper()
+        method = options.build(problem, demo)
+        _, told, _ = walk(pool, options, method, 1, keep)
+        rewards.append(float(told[0]["reward"]))
+    np.testing.assert_array_equal(*reached)
+    g = networks.value(method.init(jax.random.key(0)).exemplars.critic.net, reached[0])
+    assert abs(float(g.mean())) > 1e-3
+    assert rewards[1] - rewards[0] == pytest.approx(0.5 * float(g.mean()), rel=1e-3)
 
 
 def test_match_dims_compares_only_these_entries():
@@ -89,7 +110,7 @@ def test_presets_hold_the_numbers_of_paper_and_release():
         assert (made.discriminator.learning_rate, made.discriminator.steps) == (3e-4, 5)
         assert (made.elite.capacity, made.elite.weigh) == (5, 0)
         assert (made.policy.log_std_init, made.ppo.log_std_end) == (0.0, None)
-        assert made.critic.batch == 500
+        assert (made.critic.batch, made.critic.reward) == (500, 0)
     assert (paper.options.elite.order, release.options.elite.order) == ("mean", "sum")
     assert config.make("i2l", "release", env="Ant-v5").options.policy.log_std_init == -1.0
     assert config.make("i2l", "release", ppo={"learning_rate": 1e-3}).options.ppo.learning_rate == 1e-3

@@ -49,6 +49,9 @@ class CriticOptions:
     """Gradient norm, clipped."""
     normalize: bool = False
     """Look at states in units of the expert's deviation instead of raw ones."""
+    reward: float = 0.0
+    """Weight of g in the policy's reward: besides f, a step is worth this much of the g of the state that it leads to.
+    0 leaves it to the buffer alone to come closer to the expert, as the paper does."""
 
 
 class CriticState(NamedTuple):

@@ -12,7 +12,7 @@ from onlooker.exemplars import Exemplars
 from onlooker.networks import PolicyOptions
 from onlooker.ppo import Acting, PPOOptions, Valuing
 from onlooker.rewards import RewardModel
-from onlooker.types import Array, Method, Metrics, Part, Rollout, Rows
+from onlooker.types import Array, Method, Metrics, Part, Rollout, Rows, Steps
 
 SNAPSHOT_ROWS = 1000  # exemplars kept in a snapshot
 
@@ -45,11 +45,13 @@ def compose(
     policy: PolicyOptions,
     options: PPOOptions,
     score_first: bool,
+    besides: Callable[[Any, Steps], Array] | None = None,
 ) -> Method:
     """A method from its parts: absorb the new episodes, fit the reward model, score the rollout, improve the policy.
 
     With `score_first` the rollout is scored with the reward model as it was before this iteration's fit. Then fitting
-    and improving need nothing of each other and run at the same time. Else policy and value do.
+    and improving need nothing of each other and run at the same time. Else policy and value do. `besides` says what the
+    steps [T, N] are worth on top of that, by what is known of the exemplars.
     """
 
     def init(key: jax.Array) -> State:
@@ -84,6 +86,8 @@ def compose(
 
             def learn(known: dict[str, Any]) -> tuple[dict[str, Any], Metrics]:
                 reward = reward_model.score(state.rewards, state.acting.actor, rollout.steps)
+                if besides is not None:
+                    reward += besides(state.exemplars, rollout.steps)
                 progress = iteration / max(problem.iterations, math.ceil(options.anneal_steps / reward.size))
                 seen = (state.acting, state.valuing, rollout.steps, reward, progress, improve_key, policy, options)
                 learned = {field: learner(*seen) for field, learner in learners.items()}

@@ -7,12 +7,12 @@ from typing import ClassVar
 from onlooker.airl import AIRLOptions, airl
 from onlooker.critic import CriticOptions, critic
 from onlooker.demos import Demos
-from onlooker.exemplars import EliteOptions, from_elite
+from onlooker.exemplars import EliteOptions, Watched, from_elite
 from onlooker.methods.compose import Problem, compose
 from onlooker.methods.watching import Matching, Needs, matching
 from onlooker.networks import PolicyOptions
 from onlooker.ppo import PPOOptions
-from onlooker.types import Method
+from onlooker.types import Array, Method, Steps
 
 
 @dataclass(frozen=True)
@@ -36,4 +36,10 @@ class I2LMethod(Matching):
         shape = (problem.horizon, problem.obs_size, problem.action_size)
         reward_model = airl(problem.obs_size, problem.action_size, self.policy, self.discriminator)
         closest = from_elite(expert, own, shape, self.elite)
-        return compose(problem, closest, reward_model, self.policy, self.ppo, self.discriminator.score_first)
+
+        def closeness(watched: Watched, steps: Steps) -> Array:
+            return self.critic.reward * expert.g(watched.critic.net, own(steps.next_obs))
+
+        score_first = self.discriminator.score_first
+        besides = closeness if self.critic.reward > 0 else None
+        return compose(problem, closest, reward_model, self.policy, self.ppo, score_first, besides)
