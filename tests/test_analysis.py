@@ -27,9 +27,14 @@ def test_a_shifted_cloud_is_as_far_as_the_shift():
 
 
 def test_an_i2l_run_is_analysed_with_its_oracle(tmp_path, capsys):
+    """The oracle is linked in, as the report would read it too, and a run that was never finished does not matter."""
+    elsewhere, tmp_path = tmp_path / "elsewhere", tmp_path / "results"
+    (tmp_path / "begun").mkdir(parents=True)
+    (tmp_path / "begun" / "config.json").write_text("{")
     world: dict[str, Any] = {"env": "Hopper-v5", "dynamics": "low-gravity", "max_episode_steps": 50}
     small: dict[str, Any] = {"steps": 2048, "steps_per_iteration": 512, "num_envs": 4}
-    api.train("ppo", out=tmp_path / "oracle", **world, **small)
+    api.train("ppo", out=elsewhere, **world, **small)
+    (tmp_path / "oracle").symlink_to(elsewhere)
     run = api.train("i2l", out=tmp_path / "run", **world, **small, critic={"steps": 2}, discriminator={"exemplars": 64})
     assert main(["analyze", str(tmp_path)]) == 0
     told = json.loads((run.path / "analysis.json").read_text())

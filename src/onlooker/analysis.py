@@ -5,6 +5,7 @@ exact distance are for measurement only: no learner ever sees them.
 """
 
 from dataclasses import replace
+from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -129,8 +130,9 @@ def exact_w1(one: np.ndarray, other: np.ndarray, rows: int = EXACT_ROWS) -> floa
 
 def analyze(results: Path, f_from: int | None = None) -> list[Path]:
     """Write `analysis.json` into every finished I2L run under `results` that has an oracle beside it."""
-    runs = [RunFolder.open(path.parent) for path in sorted(results.rglob("config.json"))]
-    finished = [run for run in runs if run.finished]
+    # glob follows links to folders, as the report does; only what finished is opened, so nothing else need be whole.
+    found = sorted(glob("**/result.json", root_dir=results, recursive=True))
+    finished = [RunFolder.open((results / name).parent) for name in found]
     oracles = {repr(run.config.world): run for run in finished if run.config.method == "ppo"}
     written = []
     for run in finished:
