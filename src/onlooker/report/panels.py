@@ -22,7 +22,7 @@ COLORS = {
     "gail-sa": "#c2418c",
     "airl": "#0f8f9c",
     "ppo": "#7a8500",
-    "transfer": "#a08600",
+    "transfer": "#b03a48",
 }
 MORE_COLORS = (
     *("#d1602f", "#2b8a57", "#8a5fb0", "#c2418c", "#0f8f9c", "#a08600"),
