@@ -6,22 +6,20 @@ import numpy as np
 import ot
 import pytest
 
-from onlooker.critic import CriticOptions, CriticState, Draw, critic, score_rows, spectral_norm
+from onlooker.critic import CriticOptions, CriticState, critic, score_rows, spectral_norm
 
 RNG = np.random.default_rng(0)
 EXPERT = RNG.standard_normal((1000, 3)).astype(np.float32)
 
 
-def drawn_from(states: np.ndarray) -> Draw:
-    return lambda key, n: jnp.asarray(states, jnp.float32)[jax.random.randint(key, (n,), 0, len(states))]
-
-
-def trained(
-    own: np.ndarray, options: CriticOptions, rounds: int, newest: np.ndarray | None = None
-) -> tuple[CriticState, float]:
+def trained(own: np.ndarray, options: CriticOptions, rounds: int) -> tuple[CriticState, float]:
     made = critic(EXPERT, options)
-    new = None if newest is None else drawn_from(newest)
-    fit = jax.jit(lambda state, key: made.fit(state, drawn_from(own), new, key))
+    states = jnp.asarray(own, jnp.float32)
+
+    def draw(key: jax.Array, n: int) -> jax.Array:
+        return states[jax.random.randint(key, (n,), 0, len(own))]
+
+    fit = jax.jit(lambda state, key: made.fit(state, draw, key))
     state, estimate = made.init(jax.random.key(0)), 0.0
     for round_number in range(rounds):
         state, metrics = fit(state, jax.random.key(round_number))
@@ -82,24 +80,6 @@ def test_estimate_over_its_lipschitz_constant_is_near_the_exact_distance(options
     assert exact / factor <= gap <= exact * 1.001
 
 
-def test_g_stays_positive_on_the_newest_episodes_too():
-    """Further from the expert than the buffer is, g falls below 0 unless it is told of those states."""
-    for told in (False, True):
-        options = CriticOptions(learning_rate=1e-3, positive_newest=told)
-        state, _ = trained(EXPERT - 3, options, 20, newest=EXPERT - 6)
-        values = critic(EXPERT, options).g(state.net, jnp.asarray(EXPERT - 6))
-        assert (float(values.mean()) > -0.02) == told
-        assert float(critic(EXPERT, options).g(state.net, jnp.asarray(EXPERT)).mean()) > 0.5
-
-
-def test_newest_states_that_are_nan_count_for_nothing():
-    options = CriticOptions(learning_rate=1e-3)
-    alone, _ = trained(EXPERT - 3, options, 2)
-    beside_nan, _ = trained(EXPERT - 3, options, 2, newest=np.full((4, 3), np.nan))
-    for one, other in zip(jax.tree.leaves(alone.net), jax.tree.leaves(beside_nan.net), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
-
-
 def test_warm_up_takes_5_4_3_2_times_the_steps():
     counts = []
     made = critic(EXPERT, CriticOptions(steps=3))
@@ -112,7 +92,7 @@ def test_warm_up_takes_5_4_3_2_times_the_steps():
     state = made.init(jax.random.key(0))
     for _ in range(6):
         calls.clear()
-        state, _ = made.fit(state, draw, None, jax.random.key(0))
+        state, _ = made.fit(state, draw, jax.random.key(0))
         jax.effects_barrier()
         counts.append(len(calls))
     assert counts == [15, 12, 9, 6, 3, 3]

@@ -72,7 +72,6 @@ def test_lists_multiply_and_tables_override_defaults(tmp_path: Path) -> None:
         ("finalists-i2l-4", 4, 4 * 5e6),
         ("screen-i2l-4", 8 + 4 + 4 + 1, 17 * 1e6),
         ("finalists-i2l-5", 4, 4 * 5e6),
-        ("finalists-i2l-6", 4, 4 * 5e6),
         ("i2l-eight", 16, 16 * 5e6),
         ("first-results", 10 * 16 + 4 * 2, (9 * 16 + 4 * 2) * 5e6 + 16 * 1e5),
         ("recordings", 7, 7 * 1.5e6),

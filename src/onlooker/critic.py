@@ -45,9 +45,6 @@ class CriticOptions:
     """Weight of (|gradient| - 1)^2 between expert and buffer states."""
     positive_penalty: float = 2.0
     """Weight of relu(-g) on both classes: keeps g positive, so that longer episodes have higher sums."""
-    positive_newest: bool = True
-    """Keep g positive on the newest episodes too: where it is negative on all that the policy does, the sum is higher
-    the sooner an episode ends."""
     max_grad_norm: float = 10.0
     """Gradient norm, clipped."""
     normalize: bool = False
@@ -55,10 +52,6 @@ class CriticOptions:
     reward: float = 0.0
     """Weight of g in the policy's reward: besides f, a step is worth this much of the g of the state that it leads to.
     0 leaves it to the buffer alone to come closer to the expert, as the paper does."""
-
-
-Draw = Callable[[jax.Array, int], Array]
-"""(key, n) -> n states [n, S]"""
 
 
 class CriticState(NamedTuple):
@@ -76,9 +69,8 @@ class Critic(NamedTuple):
     """key -> state"""
     g: Callable[[Params, Array], Array]
     """(net, raw states [..., S]) -> values [...]"""
-    fit: Callable[[CriticState, Draw, Draw | None, jax.Array], tuple[CriticState, Metrics]]
-    """(state, draw of the buffer, of the newest episodes if any, key) -> (state, metrics); newest states that are NaN
-    count for nothing"""
+    fit: Callable[[CriticState, Callable[[jax.Array, int], Array], jax.Array], tuple[CriticState, Metrics]]
+    """(state, draw n buffer states, key) -> (state, metrics)"""
 
 
 def critic(expert: Array, options: CriticOptions) -> Critic:
@@ -97,27 +89,21 @@ def critic(expert: Array, options: CriticOptions) -> Critic:
     def g(net: Params, states: Array) -> Array:
         return networks.value(net, states if stats is None else normalize.apply(stats, states))
 
-    def loss(net: Params, real: Array, own: Array, new: Array | None, key: jax.Array) -> tuple[Array, Array]:
+    def loss(net: Params, real: Array, own: Array, key: jax.Array) -> tuple[Array, Array]:
         g_real, g_own = g(net, real), g(net, own)
         estimate = g_real.mean() - g_own.mean()
         negative = jax.nn.relu(-g_real).mean() + jax.nn.relu(-g_own).mean()
-        if new is not None:
-            there = jnp.isfinite(new).all(-1)
-            negative += (there * jax.nn.relu(-g(net, jnp.where(there[:, None], new, 0.0)))).mean()
         total = -estimate + options.positive_penalty * negative
         if options.lipschitz == "gradient-penalty":
             total += options.gradient_penalty * networks.gradient_penalty(lambda s: g(net, s), real, own, key)
         return total, estimate
 
-    def fit(state: CriticState, draw: Draw, newest: Draw | None, key: jax.Array) -> tuple[CriticState, Metrics]:
+    def fit(state: CriticState, draw: Callable[[jax.Array, int], Array], key: jax.Array) -> tuple[CriticState, Metrics]:
         def step(number: Array, carry: tuple[Params, Any, Array]) -> tuple[Params, Any, Array]:
             net, opt, estimates = carry
             real_key, own_key, mix_key = jax.random.split(jax.random.fold_in(key, number), 3)
             real = expert[jax.random.randint(real_key, (options.batch,), 0, len(expert))]
-            own, new = draw(own_key, options.batch), None
-            if newest is not None and options.positive_newest:
-                new = newest(jax.random.fold_in(own_key, 1), options.batch)
-            grads, estimate = jax.grad(loss, has_aux=True)(net, real, own, new, mix_key)
+            grads, estimate = jax.grad(loss, has_aux=True)(net, real, draw(own_key, options.batch), mix_key)
             direction, opt = descent.update(grads, opt)
             net = jax.tree.map(lambda p, d: p - options.learning_rate * d, net, direction)
             if options.lipschitz == "clamp":

@@ -92,18 +92,9 @@ def from_elite(
         ends = jnp.zeros(options.capacity * shape[0], jnp.float32) if options.weigh > 0 else None
         return Watched(critic.init(key), elite_buffer.init(options.capacity, *shape), ends)
 
-    def fit_critic(state: Watched, episodes: Episodes, key: jax.Array) -> tuple[CriticState, Metrics]:
-        count = episodes.length.sum()
-
-        def resident(key: jax.Array, n: int) -> Array:
-            return match(elite_buffer.sample(state.elite, key, n)[0])
-
-        def newest(key: jax.Array, n: int) -> Array:
-            rows = jnp.asarray(episodes.obs)[jax.random.randint(key, (n,), 0, jnp.maximum(count, 1))]
-            return jnp.where(count > 0, match(rows), jnp.nan)
-
+    def fit_critic(state: Watched, key: jax.Array) -> tuple[CriticState, Metrics]:
         def learn(known: CriticState) -> tuple[CriticState, Metrics]:
-            return critic.fit(known, resident, newest, key)
+            return critic.fit(known, lambda key, n: match(elite_buffer.sample(state.elite, key, n)[0]), key)
 
         def wait(known: CriticState) -> tuple[CriticState, Metrics]:
             return known, {"wasserstein": jnp.full((), jnp.nan, jnp.float32)}
@@ -111,7 +102,7 @@ def from_elite(
         return jax.lax.cond((state.elite.length > 0).any(), learn, wait, state.critic)
 
     def absorb(state: Watched, episodes: Episodes, iteration: Array, key: jax.Array) -> tuple[Watched, Metrics]:
-        newest, metrics = fit_critic(state, episodes, key)
+        newest, metrics = fit_critic(state, key)
 
         def g(obs: Array) -> Array:
             return critic.g(newest.net, match(obs))

@@ -28,7 +28,6 @@ _RELEASE: dict[str, Any] = {
         "batch": 500,
         "warm_up": True,
         "positive_penalty": 2.0,
-        "positive_newest": False,
         "reward": 0.0,
     },
     "elite": {"capacity": 5, "order": "sum", "rescore_every": 5, "weigh": 0.0},
