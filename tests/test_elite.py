@@ -31,7 +31,7 @@ def g(obs):
 
 
 def add(buffer: elite.Elite, new: Episodes, order: elite.Order = "sum") -> tuple[elite.Elite, int]:
-    buffer, entered = elite.insert(buffer, new, elite.score(g, new, order))
+    buffer, entered = elite.insert(buffer, new, elite.score(g, new, order), order)
     return buffer, int(entered)
 
 
@@ -61,6 +61,79 @@ def test_order_decides_who_is_best():
     assert int(by_mean.length[0]) == 1
 
 
+def ahead(newer: tuple[float, int], older: tuple[float, int]) -> bool:
+    """Whether an episode of this (sum of g, length) takes the place of another by "sum-and-length"."""
+    order: elite.Order = "sum-and-length"
+    (score, length), (other, other_length) = (
+        (elite.rank(jnp.float32(total), jnp.int32(steps), order), jnp.int32(steps)) for total, steps in (newer, older)
+    )
+    return bool(elite.beats(order, score, length, other, other_length))
+
+
+def test_sum_and_length_by_hand():
+    assert ahead((10, 5), (9, 4))  # both larger
+    assert not ahead((9, 4), (10, 5))  # both smaller
+    assert not ahead((8, 2), (10, 5))  # both smaller, though its mean is 4 against 2
+    assert ahead((12, 3), (10, 5))  # larger sum, shorter: the mean decides, 4 against 2
+    assert not ahead((10, 5), (12, 3))  # smaller sum, longer: the same the other way round
+    assert ahead((-100, 500), (-300, 400))  # negative, both larger
+    assert ahead((-100, 500), (-30, 50))  # a fall: the sum alone prefers it; the means are -0.2 and -0.6
+    assert not ahead((-30, 50), (-100, 500))
+    assert not ahead((-20, 50), (-10, 50))  # equal lengths: by the sum
+    assert ahead((5, 3), (4, 3))
+    assert ahead((4, 3), (4, 3))  # a tie goes to the newer one
+    assert ahead((6, 3), (4, 2))  # equal means, both larger
+    assert ahead((-6, 3), (-4, 2))  # equal means, sum and length disagree: a tie
+    assert ahead((4, 2), (4, 3))  # equal sums: the shorter one has the larger mean
+    assert not ahead((4, 3), (4, 2))
+
+
+def test_sum_and_length_is_the_definition_for_all_small_episodes():
+    """One number orders episodes as the release's comparison of sum, length and mean does: so it is transitive."""
+
+    def as_written(newer: tuple[int, int], older: tuple[int, int]) -> bool:
+        if newer[0] > older[0] and newer[1] > older[1]:
+            return True
+        if newer[0] < older[0] and newer[1] < older[1]:
+            return False
+        return newer[0] * older[1] >= older[0] * newer[1]  # the means, without rounding
+
+    everyone = [(total, 2**power) for total in range(-12, 13) for power in range(5)]  # means are exact
+    for newer in everyone:
+        sums, lengths = (np.array(column) for column in zip(*everyone, strict=True))
+        score = elite.rank(jnp.float32(newer[0]), jnp.int32(newer[1]), "sum-and-length")
+        others = elite.rank(jnp.asarray(sums, jnp.float32), lengths, "sum-and-length")
+        found = elite.beats("sum-and-length", score, newer[1], others, lengths)
+        assert [as_written(newer, older) for older in everyone] == found.tolist()
+
+
+def test_sum_and_length_with_empty_places_and_nan():
+    buffer, entered = add(elite.init(2, HORIZON, 1, 1), episodes([float("nan")], [-3, -3]), "sum-and-length")
+    assert entered == 1
+    assert sorted(buffer.length.tolist()) == [0, 2]
+    ruined = elite.rescore(buffer, lambda obs: obs[..., 0] * jnp.nan, "sum-and-length")
+    buffer, entered = add(ruined, episodes([-100], [-100, -110]), "sum-and-length")
+    assert entered == 2
+    assert sorted(buffer.score.tolist()) == [-105, -100]
+
+
+def test_sum_and_length_keeps_the_longer_of_two_that_lie_far_off():
+    new = episodes([-1, -1], [-0.5] * 6)  # a fall, and a whole episode that is closer at every step
+    by_sum, _ = add(elite.init(1, HORIZON, 1, 1), new, "sum")
+    by_both, _ = add(elite.init(1, HORIZON, 1, 1), new, "sum-and-length")
+    assert int(by_sum.length[0]) == 2
+    assert int(by_both.length[0]) == 6
+
+
+def test_the_first_of_the_lowest_goes():
+    buffer, _ = add(elite.init(3, HORIZON, 1, 1), episodes([1, 1], [9], [2]), "sum-and-length")
+    places = {float(obs): place for place, obs in enumerate(buffer.obs[:, 0, 0])}
+    lowest_first = min(places[1.0], places[2.0])
+    buffer, entered = add(buffer, episodes([5]), "sum-and-length")
+    assert entered == 1
+    assert float(buffer.obs[lowest_first, 0, 0]) == 5.0
+
+
 def test_a_resident_wins_a_tie_and_nan_never_enters():
     buffer, _ = add(elite.init(1, HORIZON, 1, 1), episodes([2, 2]))
     buffer, entered = add(buffer, episodes([4], [float("nan")]))
@@ -82,13 +155,13 @@ def test_rescoring_uses_the_newest_g_and_ignores_padding():
     assert int(np.isneginf(newer.score).sum()) == 1  # the empty place stays empty
 
 
-@pytest.mark.parametrize("order", ["sum", "mean"])
+@pytest.mark.parametrize("order", ["sum", "mean", "sum-and-length"])
 def test_total_score_never_falls_and_never_more_than_k(order):
     """Random episodes, against a plain Python priority queue as the paper writes it."""
     rng = np.random.default_rng(1)
     buffer = elite.init(3, HORIZON, 1, 1)
     queue: list[float] = []
-    step: Any = jax.jit(lambda buffer, new: elite.insert(buffer, new, elite.score(g, new, order)))
+    step: Any = jax.jit(lambda buffer, new: elite.insert(buffer, new, elite.score(g, new, order), order))
     for _ in range(40):
         rows = [list(rng.normal(size=rng.integers(1, HORIZON + 1)).round(1)) for _ in range(rng.integers(0, 6))]
         before = np.where(np.isfinite(buffer.score), buffer.score, -1e9).sum()
@@ -96,12 +169,12 @@ def test_total_score_never_falls_and_never_more_than_k(order):
         after = np.where(np.isfinite(buffer.score), buffer.score, -1e9).sum()
         assert after >= before - 1e-4
         assert buffer.obs.shape[0] == 3
-        for row in np.array(
-            [np.array(r, np.float32).sum() / (len(r) if order == "mean" else 1) for r in rows], np.float32
-        ):
+        for numbers in rows:
+            total = np.array(numbers, np.float32).sum()
+            row = total / len(numbers) if order == "mean" or (order != "sum" and total < 0) else total
             if len(queue) < 3:
                 queue.append(row)
-            elif row > min(queue):
+            elif row > min(queue) or (row == min(queue) and order == "sum-and-length"):
                 queue[int(np.argmin(queue))] = row
         np.testing.assert_allclose(
             sorted(s for s in buffer.score if np.isfinite(s)), sorted(queue), rtol=1e-5, atol=1e-5

@@ -111,7 +111,7 @@ def test_presets_hold_the_numbers_of_paper_and_release():
         assert (made.elite.capacity, made.elite.weigh) == (5, 0)
         assert (made.policy.log_std_init, made.ppo.log_std_end) == (0.0, None)
         assert (made.critic.batch, made.critic.reward) == (500, 0)
-    assert (paper.options.elite.order, release.options.elite.order) == ("mean", "sum")
+    assert (paper.options.elite.order, release.options.elite.order) == ("mean", "sum-and-length")
     assert config.make("i2l", "release", env="Ant-v5").options.policy.log_std_init == -1.0
     assert config.make("i2l", "release", ppo={"learning_rate": 1e-3}).options.ppo.learning_rate == 1e-3
     with pytest.raises(UserError, match="did you mean 'paper'"):

@@ -38,6 +38,9 @@ class AIRLOptions:
     """Weight of relu(-f) over both classes: keeps rewards positive, a survival bonus."""
     gradient_penalty: float = 0.0
     """Weight of (|gradient of f| - 1)^2 between exemplars and the learner's rows; 0 is off."""
+    normalize: Literal["learner", "both"] = "learner"
+    """Look at states and actions in units of the deviation of the learner's rows, or of the learner's and the
+    exemplars' (release)."""
     max_grad_norm: float = 10.0
     """Gradient norm, clipped."""
     score_first: bool = True
@@ -110,7 +113,10 @@ def airl(obs_size: int, action_size: int, policy: PolicyOptions, options: AIRLOp
         state: Discriminator, actor: Actor, steps: Steps, draw: Draw, key: jax.Array
     ) -> tuple[Discriminator, Metrics]:
         stats = normalize.update(state.stats, inputs(jnp.asarray(steps.obs), jnp.asarray(steps.action)))
-        mix_key = jax.random.fold_in(key, 0)
+        if options.normalize == "both":
+            key, stats_key = jax.random.split(key)
+            rows = draw(stats_key, options.steps * options.exemplars)
+            stats = normalize.update(stats, inputs(rows.obs, rows.action))
 
         def pairs(obs: Array, action: Array) -> Pairs:
             return Pairs(obs, action, filled_in(actor, obs, action))
@@ -120,7 +126,7 @@ def airl(obs_size: int, action_size: int, policy: PolicyOptions, options: AIRLOp
             return pairs(rows.obs, rows.action)
 
         (params, opt), metrics = discriminator.one_pass(
-            lambda params, real, own: loss(params, stats, real, own, mix_key),
+            lambda params, real, own, mix_key: loss(params, stats, real, own, mix_key),
             adam,
             options.learning_rate,
             options.steps,

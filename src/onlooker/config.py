@@ -235,7 +235,7 @@ def check_numbers(options: Any, where: str = "") -> None:
     """No number of a method's options is NaN, infinite, or zero or negative where that has no meaning."""
     may_be_negative = {"log_std_init", "log_std_end", "log_std_min", "log_std_max", "match_dims"}
     at_most_one = {"discount", "trace", "weigh", "ahead"}
-    may_be_zero = {"entropy_bonus", "value_clip", "value_coefficient", "positive_penalty", "gradient_penalty"}
+    may_be_zero = {"entropy_bonus", "value_clip", "value_coefficient", "positive_penalty", "gradient_penalty", "fall"}
     may_be_zero |= {"reward", *at_most_one} - {"discount"}
     for name, value in vars(options).items():
         flag = f"--{where}{name}".replace("_", "-")

@@ -10,8 +10,8 @@ import optax
 from onlooker.descent import Known, descend
 from onlooker.types import Array, Metrics, Params
 
-Loss = Callable[[Params, Any, Any], tuple[Array, Metrics]]
-"""(params, exemplars, the learner's rows) -> (to be minimised, metrics)"""
+Loss = Callable[[Params, Any, Any, jax.Array], tuple[Array, Metrics]]
+"""(params, exemplars, the learner's rows, key) -> (to be minimised, metrics)"""
 
 
 def one_pass(
@@ -26,16 +26,16 @@ def one_pass(
 ) -> tuple[Known, Metrics]:
     """`steps` gradient steps, each on its share of the learner's rows `own` (a pytree of [B, ...]) and on fresh
     exemplars, draw(key, rows in a share)."""
-    order_key, draw_key = jax.random.split(key)
+    order_key, draw_key, loss_key = jax.random.split(key, 3)
     count = jax.tree.leaves(own)[0].shape[0]
     size = count // steps
     order = jax.random.permutation(order_key, count)[: size * steps].reshape(steps, size)
 
-    def batch(turn: tuple[Array, jax.Array]) -> tuple[Any, Any]:
-        rows, key = turn
-        return draw(key, size), jax.tree.map(lambda x: jnp.asarray(x)[rows], own)
+    def batch(turn: tuple[Array, jax.Array, jax.Array]) -> tuple[Any, Any, jax.Array]:
+        rows, exemplars_key, noise_key = turn
+        return draw(exemplars_key, size), jax.tree.map(lambda x: jnp.asarray(x)[rows], own), noise_key
 
-    turns = (order, jax.random.split(draw_key, steps))
+    turns = (order, jax.random.split(draw_key, steps), jax.random.split(loss_key, steps))
     return descend(lambda params, rows: loss(params, *rows), adam, rate, known, batch, turns)
 
 

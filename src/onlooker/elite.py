@@ -9,8 +9,9 @@ import jax.numpy as jnp
 from onlooker.critic import score_rows
 from onlooker.types import Array, Episodes, Metrics
 
-Order = Literal["sum", "mean"]
-"""Whether an episode's score is the sum or the mean of g over its states."""
+Order = Literal["sum", "mean", "sum-and-length"]
+"""Which of two episodes is better: the one with the larger sum of g over its states; with the larger mean; or, as in
+the authors' release, the one that is ahead in both the sum and the length, else the one with the larger mean."""
 
 
 class Elite(NamedTuple):
@@ -32,40 +33,66 @@ def init(capacity: int, horizon: int, obs_size: int, action_size: int) -> Elite:
     )
 
 
+def rank(sums: Array, length: Array, order: Order) -> Array:
+    """The number [...] that episodes are ordered by, from their sums of g and their lengths.
+
+    "sum-and-length" compares two numbers of each episode, and one number does the same. Of two sums above 0, the larger
+    with the shorter length has the larger mean too, so the larger sum always wins. Of two sums below 0, the larger with
+    the larger length has the larger mean too, so the larger mean always wins. And a sum above 0 beats one below.
+    """
+    means = sums / jnp.maximum(length, 1)
+    return {"sum": sums, "mean": means, "sum-and-length": jnp.where(sums >= 0, sums, means)}[order]
+
+
+def beats(order: Order, score: Array, length: Array, other: Array, other_length: Array) -> Array:
+    """Whether a newcomer takes a resident's place. NaN never does.
+
+    A tie goes to the resident by "sum" and "mean". By "sum-and-length" it goes to the newcomer; but of equal sums above
+    0 the shorter episode has the larger mean.
+    """
+    if order != "sum-and-length":
+        return score > other
+    return (score > other) | ((score == other) & ((length <= other_length) | (score <= 0)))
+
+
 def score(g: Callable[[Array], Array], episodes: Episodes, order: Order) -> Array:
     """Scores [E] of episodes under g: raw observations [..., D] -> [...]; -inf for padding."""
     values = score_rows(g, episodes.obs, episodes.length.sum())
     sums = jax.ops.segment_sum(values, episodes.owner, num_segments=len(episodes.length) + 1)[:-1]
-    scores = sums / jnp.maximum(episodes.length, 1) if order == "mean" else sums
-    return jnp.where(episodes.length > 0, scores, -jnp.inf)
+    return jnp.where(episodes.length > 0, rank(sums, episodes.length, order), -jnp.inf)
 
 
 def rescore(elite: Elite, g: Callable[[Array], Array], order: Order) -> Elite:
     """Score the residents again, with a newer g."""
     there = jnp.arange(elite.obs.shape[1]) < elite.length[:, None]
     sums = jnp.where(there, g(elite.obs), 0.0).sum(1)
-    scores = sums / jnp.maximum(elite.length, 1) if order == "mean" else sums
+    scores = rank(sums, elite.length, order)
     known = (elite.length > 0) & ~jnp.isnan(scores)  # a NaN would win every comparison by losing none
     return elite._replace(score=jnp.where(known, scores, -jnp.inf))
 
 
-def insert(elite: Elite, episodes: Episodes, scores: Array) -> tuple[Elite, Array]:
-    """Let each new episode take the place of the lowest resident if it scores higher; how many places changed hands.
+def insert(elite: Elite, episodes: Episodes, scores: Array, order: Order) -> tuple[Elite, Array]:
+    """Let each new episode take the place of the lowest resident if it beats it; how many places changed hands.
 
-    So the sum of scores never falls, a resident wins a tie, and an episode whose score is NaN never gets in.
+    The lowest resident has the lowest score; of several, it is the first. So the sum of scores never falls, and an
+    episode whose score is NaN never gets in.
     """
     horizon = elite.obs.shape[1]
+    new_lengths = jnp.asarray(episodes.length)
 
-    def consider(number: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        standing, holder = carry
+    def consider(number: Array, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        standing, length, holder = carry
         lowest = jnp.argmin(standing)
-        better = scores[number] > standing[lowest]
-        standing = standing.at[lowest].set(jnp.where(better, scores[number], standing[lowest]))
-        return standing, holder.at[lowest].set(jnp.where(better, number, holder[lowest]))
+        better = beats(order, scores[number], new_lengths[number], standing[lowest], length[lowest])
+
+        def taken(places: Array, newcomer: Array) -> Array:
+            return places.at[lowest].set(jnp.where(better, newcomer, places[lowest]))
+
+        return taken(standing, scores[number]), taken(length, new_lengths[number]), taken(holder, number)
 
     count = (episodes.length > 0).sum()
     resident = jnp.full(len(elite.score), -1, jnp.int32)
-    standing, holder = jax.lax.fori_loop(0, count, consider, (elite.score, resident))
+    standing, length, holder = jax.lax.fori_loop(0, count, consider, (elite.score, elite.length, resident))
     entered = (holder >= 0).sum()
 
     def copy(elite: Elite) -> Elite:
@@ -78,7 +105,7 @@ def insert(elite: Elite, episodes: Episodes, scores: Array) -> tuple[Elite, Arra
         return Elite(
             obs=jnp.where(new, cut(episodes.obs), elite.obs),
             action=jnp.where(new, cut(episodes.action), elite.action),
-            length=jnp.where(holder >= 0, jnp.asarray(episodes.length)[holder], elite.length),
+            length=length,
             score=standing,
         )
 

@@ -62,7 +62,8 @@ class EliteOptions:
     capacity: int = 5
     """How many episodes it holds."""
     order: Order = "sum"
-    """Score an episode by the sum (a longer episode is a better one) or the mean of g over its states."""
+    """Which of two episodes is better: by the sum of g over its states (a longer one is a better one), by the mean, or
+    by sum-and-length: ahead in both the sum and the length, else with the larger mean (release)."""
     rescore_every: int = 1
     """Score the residents again with the newest critic in every n-th iteration."""
     weigh: float = 0.5
@@ -112,7 +113,7 @@ def from_elite(
             elite = jax.lax.cond(
                 due, lambda elite: elite_buffer.rescore(elite, g, options.order), lambda elite: elite, elite
             )
-            return elite_buffer.insert(elite, episodes, elite_buffer.score(g, episodes, options.order))
+            return elite_buffer.insert(elite, episodes, elite_buffer.score(g, episodes, options.order), options.order)
 
         # Scores matter only when there is somebody new to compare with.
         anyone = episodes.length[0] > 0

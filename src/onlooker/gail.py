@@ -127,13 +127,13 @@ def gail(
     def fit(
         state: Discriminator, actor: Actor, steps: Steps, draw: Draw, key: jax.Array
     ) -> tuple[Discriminator, Metrics]:
-        pass_key, stats_key, mix_key = jax.random.split(key, 3)
+        pass_key, stats_key = jax.random.split(key)
         own = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), own_rows(steps))
         stats = normalize.update(state.stats, looked_at(own))
         if options.normalize == "both":
             stats = normalize.update(stats, looked_at(draw(stats_key, own.obs.shape[0])))
         (net, opt), metrics = discriminator.one_pass(
-            lambda net, real, share: loss(net, stats, real, share, mix_key),
+            lambda net, real, share, mix_key: loss(net, stats, real, share, mix_key),
             adam,
             options.learning_rate,
             options.steps,

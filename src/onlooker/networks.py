@@ -76,6 +76,9 @@ class PolicyOptions:
     """Squash actions with tanh into the action bounds; without it, the Gaussian's draw is clipped to them."""
     log_std_init: float = 0.0
     """The log standard deviation at the start."""
+    share_noise: bool = False
+    """Divide the deviation at the start (and at the end of a schedule) by the square root of the number of actions, so
+    that a robot with more motors is not thrown about more."""
     log_std_min: float = -10.0
     """Lowest log standard deviation."""
     log_std_max: float = 2.0
@@ -97,8 +100,13 @@ class Actor(NamedTuple):
 def init_actor(key: jax.Array, obs_size: int, action_size: int, options: PolicyOptions) -> Actor:
     """A fresh policy."""
     net = init_mlp(key, (obs_size, *options.hidden, action_size), orthogonal, uniform_fan_in)
-    log_std = jnp.full(action_size, options.log_std_init, jnp.float32)
+    log_std = jnp.full(action_size, shared(options.log_std_init, action_size, options), jnp.float32)
     return Actor(net, log_std, normalize.init(obs_size))
+
+
+def shared(log_std: float, action_size: int, options: PolicyOptions) -> float:
+    """The log standard deviation of each action, if this is that of all of them together."""
+    return log_std - 0.5 * math.log(action_size) if options.share_noise else log_std
 
 
 def clamp(log_std: Array, options: PolicyOptions) -> Array:

@@ -13,7 +13,11 @@ from onlooker import networks, normalize
 from onlooker.descent import Known, clipped_adam, descend
 from onlooker.gae import gae
 from onlooker.networks import Actor, PolicyOptions
+from onlooker.normalize import Stats
 from onlooker.types import Array, Metrics, Params, Steps
+
+UNITS_MEMORY = 100  # rollouts that the units of `normalize_values` look back on
+RATES = (1e-6, 3e-3)  # where a step size by `target_kl` stays
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,13 @@ class PPOOptions:
     """Weight of the value loss. Policy and value have gradients of their own, so it matters through Adam's eps only."""
     value_clip: float = 0.0
     """Let a value move by this share of its old size only (the authors' release: 0.2); 0 is off."""
+    normalize_values: bool = False
+    """Learn values in units of their targets' running mean and deviation: the network need not grow as large as the
+    sum of all rewards to come, which takes it long where the discount is near 1."""
+    target_kl: float | None = None
+    """Let the policy's step size rise or fall by half after an update whose KL is below half or above twice this."""
+    fall: float = 0.0
+    """What a fall costs apart from the rewards it forgoes: this many times the present mean reward, for ever."""
     max_grad_norm: float = 0.5
     """Gradient norm, clipped for policy and value apart."""
     adam_eps: float = 1e-5
@@ -60,6 +71,7 @@ class Acting(NamedTuple):
 
     actor: Actor
     opt: optax.OptState
+    rate: Array | None = None  # [] its step size, with `target_kl`
 
 
 class Valuing(NamedTuple):
@@ -67,6 +79,7 @@ class Valuing(NamedTuple):
 
     layers: list[dict[str, Array]]
     opt: optax.OptState
+    stats: Stats | None = None  # of the targets, with `normalize_values`
 
 
 class Batch(NamedTuple):
@@ -88,7 +101,9 @@ def init(
     actor = networks.init_actor(actor_key, obs_size, action_size, policy)
     layers = networks.init_mlp(value_key, (obs_size, *policy.hidden, 1), networks.orthogonal, networks.orthogonal)
     adam = _adam(options)
-    return Acting(actor, adam.init(networks.parameters(actor))), Valuing(layers, adam.init(layers))
+    rate = None if options.target_kl is None else jnp.full((), options.learning_rate, jnp.float32)
+    stats = normalize.init(1) if options.normalize_values else None
+    return Acting(actor, adam.init(networks.parameters(actor)), rate), Valuing(layers, adam.init(layers), stats)
 
 
 def policy_loss(params: Params, batch: Batch, policy: PolicyOptions, options: PPOOptions) -> tuple[Array, Metrics]:
@@ -140,14 +155,26 @@ def improve_policy(
     """
     actor = acting.actor
     loss = partial(policy_loss, policy=policy, options=options)
-    rows = look_back(actor, valuing.layers, steps, reward, policy, options)
-    (params, opt), metrics = _epochs(loss, (networks.parameters(actor), acting.opt), rows, progress, key, options)
+    rows = look_back(actor, valuing, steps, reward, policy, options)
+    rate = _annealed(progress, options) if acting.rate is None else acting.rate
+    (params, opt), metrics = _epochs(loss, (networks.parameters(actor), acting.opt), rows, rate, key, options)
     log_std = params["log_std"]
     if options.log_std_end is not None:
-        log_std = jnp.full_like(log_std, policy.log_std_init + progress * (options.log_std_end - policy.log_std_init))
+        now = policy.log_std_init + progress * (options.log_std_end - policy.log_std_init)
+        log_std = jnp.full_like(log_std, networks.shared(now, log_std.shape[0], policy))
     metrics["entropy"] = networks.gaussian_entropy(networks.clamp(log_std, policy))
     metrics["reward"] = reward.mean()
-    return Acting(actor._replace(net=params["net"], log_std=log_std), opt), metrics
+    next_rate = None if acting.rate is None else adapted(acting.rate, metrics["kl"], options)
+    if next_rate is not None:
+        metrics["policy_rate"] = acting.rate
+    return Acting(actor._replace(net=params["net"], log_std=log_std), opt, next_rate), metrics
+
+
+def adapted(rate: Array, kl: Array, options: PPOOptions) -> Array:
+    """The step size for the next update, after one that moved the policy by this KL."""
+    assert options.target_kl is not None
+    factor = jnp.where(kl > 2 * options.target_kl, 1 / 1.5, jnp.where(kl < options.target_kl / 2, 1.5, 1.0))
+    return jnp.clip(rate * factor, *RATES)
 
 
 def improve_value(
@@ -161,19 +188,51 @@ def improve_value(
     options: PPOOptions,
 ) -> tuple[Valuing, Metrics]:
     """A better value function of the policy as it was. With the same key it learns from the same minibatches."""
-    rows = look_back(acting.actor, valuing.layers, steps, reward, policy, options)
-    known, metrics = _epochs(partial(value_loss, options=options), tuple(valuing), rows, progress, key, options)
-    metrics["explained_variance"] = 1 - (rows.target - rows.value).var() / (rows.target.var() + 1e-8)
-    return Valuing(*known), metrics
+    rows = look_back(acting.actor, valuing, steps, reward, policy, options)
+    about = {"explained_variance": 1 - (rows.target - rows.value).var() / (rows.target.var() + 1e-8)}
+    if valuing.stats is not None:
+        valuing = renormalized(valuing, rows.target)
+        rows = rows._replace(value=_in_units(valuing, rows.value), target=_in_units(valuing, rows.target))
+    loss, rate = partial(value_loss, options=options), _annealed(progress, options)
+    (layers, opt), metrics = _epochs(loss, (valuing.layers, valuing.opt), rows, rate, key, options)
+    return Valuing(layers, opt, valuing.stats), metrics | about
+
+
+def renormalized(valuing: Valuing, target: Array) -> Valuing:
+    """The same value function in the units of newer targets: the last layer makes up for what the units changed."""
+    old = valuing.stats
+    assert old is not None
+    recent = old._replace(seen=jnp.minimum(old.seen, UNITS_MEMORY * target.size))
+    new = normalize.update(recent, target[:, None])
+    old_size, new_size = (jnp.sqrt(stats.var + normalize.EPS) for stats in (old, new))
+    last = valuing.layers[-1]
+    scaled = {"w": last["w"] * old_size / new_size, "b": (last["b"] * old_size + old.mean - new.mean) / new_size}
+    return valuing._replace(layers=[*valuing.layers[:-1], scaled], stats=new)
+
+
+def _in_units(valuing: Valuing, value: Array) -> Array:
+    assert valuing.stats is not None
+    return (value - valuing.stats.mean) / jnp.sqrt(valuing.stats.var + normalize.EPS)
+
+
+def estimated(valuing: Valuing, obs: Array) -> Array:
+    """Values [...] at normalised observations [..., D]."""
+    value = networks.value(valuing.layers, obs)
+    if valuing.stats is None:
+        return value
+    return value * jnp.sqrt(valuing.stats.var[0] + normalize.EPS) + valuing.stats.mean[0]
 
 
 def look_back(
-    actor: Actor, layers: Params, steps: Steps, reward: Array, policy: PolicyOptions, options: PPOOptions
+    actor: Actor, valuing: Valuing, steps: Steps, reward: Array, policy: PolicyOptions, options: PPOOptions
 ) -> Batch:
     """The whole rollout as rows: how likely each action was, and how much better than expected it turned out."""
     obs = normalize.apply(actor.stats, steps.obs)
-    value = networks.value(layers, obs)
-    next_value = networks.value(layers, normalize.apply(actor.stats, steps.next_obs))
+    value = estimated(valuing, obs)
+    next_value = estimated(valuing, normalize.apply(actor.stats, steps.next_obs))
+    if options.fall > 0:
+        cost = options.fall * jnp.maximum(reward.mean(), 0.0) / (1 - options.discount)
+        reward = reward - jnp.where(steps.terminated, options.discount * cost, 0.0)
     estimate = partial(gae, discount=options.discount, trace=options.trace)
     streams = (reward, value, next_value, steps.terminated, steps.truncated)
     advantage = jax.vmap(estimate, in_axes=1, out_axes=1)(*streams)
@@ -188,16 +247,19 @@ def _epochs(
     loss: Callable[[Params, Any], tuple[Array, Metrics]],
     known: Known,
     rows: Batch,
-    progress: Array,
+    rate: Array | float,
     key: jax.Array,
     options: PPOOptions,
 ) -> tuple[Known, Metrics]:
     """Passes over the rows, each in an order of its own."""
-    rate = options.learning_rate * (1 - progress if options.anneal else 1.0)
     count = rows.obs.shape[0]
     orders = jax.vmap(lambda k: jax.random.permutation(k, count))(jax.random.split(key, options.epochs))
     turns = orders.reshape(options.epochs * options.minibatches, -1)
     return descend(loss, _adam(options), rate, known, lambda turn: jax.tree.map(lambda x: x[turn], rows), turns)
+
+
+def _annealed(progress: Array, options: PPOOptions) -> Array | float:
+    return options.learning_rate * (1 - progress if options.anneal else 1.0)
 
 
 def _adam(options: PPOOptions) -> optax.GradientTransformation:

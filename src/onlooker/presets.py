@@ -10,7 +10,7 @@ from onlooker.errors import UserError, nearest
 # The authors' released code: one environment, and PPO without any of the later refinements.
 _RELEASE: dict[str, Any] = {
     "num_envs": 1,
-    "policy": {"hidden": (64, 64), "log_std_init": 0.0},
+    "policy": {"hidden": (64, 64), "log_std_init": 0.0, "share_noise": False},
     "ppo": {
         "learning_rate": 1e-4,
         "anneal": False,
@@ -19,6 +19,9 @@ _RELEASE: dict[str, Any] = {
         "normalize_advantages": False,
         "value_clip": 0.2,
         "value_coefficient": 0.5,
+        "normalize_values": False,
+        "target_kl": None,
+        "fall": 0.0,
         "time_limit": "ignore",
     },
     "critic": {
@@ -30,7 +33,7 @@ _RELEASE: dict[str, Any] = {
         "positive_penalty": 2.0,
         "reward": 0.0,
     },
-    "elite": {"capacity": 5, "order": "sum", "rescore_every": 5, "weigh": 0.0},
+    "elite": {"capacity": 5, "order": "sum-and-length", "rescore_every": 5, "weigh": 0.0},
     "discriminator": {
         "hidden": (64, 64),
         "learning_rate": 3e-4,
@@ -39,6 +42,7 @@ _RELEASE: dict[str, Any] = {
         "per_action": True,
         "log_z": True,
         "positive_penalty": 2.0,
+        "normalize": "both",
         "score_first": True,
     },
 }
