@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from onlooker import networks, normalize
-from onlooker.airl import AIRLOptions, airl
-from onlooker.networks import PolicyOptions
+from onlooker.learning import networks, normalize
+from onlooker.learning.airl import AIRLOptions, airl
+from onlooker.learning.networks import PolicyOptions
 from onlooker.types import Rows, Steps
 
 POLICY = PolicyOptions(squash=False, log_std_init=0.0)

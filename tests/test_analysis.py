@@ -9,7 +9,7 @@ import pytest
 
 from onlooker import analysis, api, evaluation
 from onlooker.__main__ import main
-from onlooker.runs import RunFolder
+from onlooker.runs.folder import RunFolder
 
 RNG = np.random.default_rng(0)
 

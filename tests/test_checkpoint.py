@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from onlooker import checkpoint
 from onlooker.errors import UserError
-from onlooker.files import atomic, load_arrays, save_arrays, write_json
+from onlooker.runs import checkpoint
+from onlooker.storage import atomic, load_arrays, save_arrays, write_json
 
 CONFIG = {"method": "ppo", "budget": {"steps": 7}}
 

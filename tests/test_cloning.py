@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from onlooker import cloning, networks, normalize
-from onlooker.cloning import CloningOptions
-from onlooker.inverse import InverseOptions, inverse
-from onlooker.networks import PolicyOptions
+from onlooker.learning import cloning, networks, normalize
+from onlooker.learning.cloning import CloningOptions
+from onlooker.learning.inverse import InverseOptions, inverse
+from onlooker.learning.networks import PolicyOptions
 from onlooker.types import Rows, Steps
 
 # s' = A s + B a, and an expert a = K s.

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from probes import Breaks, Probe, Stroll
 
-from onlooker import networks, normalize
 from onlooker.collect import WINDOW, Collector, Ended, HostPolicy
 from onlooker.envs import Pool, make_pool
 from onlooker.errors import UserError
-from onlooker.networks import Actor, PolicyOptions
-from onlooker.normalize import Stats
+from onlooker.learning import networks, normalize
+from onlooker.learning.networks import Actor, PolicyOptions
+from onlooker.learning.normalize import Stats
 
 KEY = jax.random.key(0)
 

@@ -10,9 +10,9 @@ import pytest
 from onlooker import config
 from onlooker.config import Budget, Config, Factors, World
 from onlooker.errors import UserError
+from onlooker.learning.ppo import PPOOptions
 from onlooker.methods.oracle import PPOMethod
-from onlooker.ppo import PPOOptions
-from onlooker.spelling import parse_count, parse_kwargs, parse_wind
+from onlooker.options.spelling import parse_count, parse_kwargs, parse_wind
 
 
 def ppo_with(settings: dict[str, Any]) -> Config:

@@ -6,7 +6,7 @@ import numpy as np
 import ot
 import pytest
 
-from onlooker.critic import CriticOptions, CriticState, critic, score_rows, spectral_norm
+from onlooker.learning.critic import CriticOptions, CriticState, critic, score_rows, spectral_norm
 
 RNG = np.random.default_rng(0)
 EXPERT = RNG.standard_normal((1000, 3)).astype(np.float32)

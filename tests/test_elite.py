@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from onlooker import elite
+from onlooker.learning import elite
 from onlooker.types import Episodes
 
 HORIZON = 6

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onlooker import fleet, grid, report
+from onlooker import report
 from onlooker.__main__ import main
 from onlooker.errors import UserError
-from onlooker.fleet import Overview
-from onlooker.grid import Cell
+from onlooker.grid import fleet, plan
+from onlooker.grid.fleet import Overview
+from onlooker.grid.plan import Cell
 from onlooker.methods import METHODS
-from onlooker.runs import RunFolder
+from onlooker.runs.folder import RunFolder
 
 SMALL = """
 [defaults]
@@ -35,7 +36,7 @@ seed = [0, 1]
 
 def cells_of(folder: Path, text: str = SMALL) -> list[Cell]:
     (folder / "g.toml").write_text(text)
-    return grid.read(folder / "g.toml")
+    return plan.read(folder / "g.toml")
 
 
 def results(out: Path, cells: list[Cell]) -> dict[str, tuple[bytes, bytes]]:
@@ -123,7 +124,7 @@ def test_two_nodes_without_a_shared_folder_send_their_runs_home(tmp_path, undist
 
 
 def test_the_smoke_grid_runs_every_method_and_its_report_names_them_all(tmp_path):
-    cells = grid.read(Path(__file__).parents[1] / "grids" / "smoke.toml")
+    cells = plan.read(Path(__file__).parents[1] / "grids" / "smoke.toml")
     assert fleet.run(cells, tmp_path / "out", ignore, jobs=2) == {}
     assert {cell.config.method for cell in cells} == set(METHODS)
     assert main(["report", str(tmp_path / "out"), "--out", str(tmp_path / "page")]) == 0

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from onlooker.gae import gae
+from onlooker.learning.gae import gae
 
 REWARD = jnp.array([1.0, 2.0, 3.0])
 VALUE = jnp.array([10.0, 20.0, 30.0])

@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from onlooker import networks
 from onlooker.errors import UserError
-from onlooker.gail import Discriminator, GAILOptions, gail, reward_of
-from onlooker.networks import PolicyOptions
-from onlooker.rewards import RewardModel
+from onlooker.learning import networks
+from onlooker.learning.gail import Discriminator, GAILOptions, gail, reward_of
+from onlooker.learning.networks import PolicyOptions
+from onlooker.learning.rewards import RewardModel
 from onlooker.types import Rows, Steps
 
 # A chain of four states, one-hot. The expert's occupancy and the learner's:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from onlooker import estimate, grid
 from onlooker.__main__ import main
 from onlooker.errors import UserError
+from onlooker.grid import hours, plan
 
 GRIDS = Path(__file__).parents[1] / "grids"
 SMALL = """
@@ -42,7 +42,7 @@ def test_lists_multiply_and_tables_override_defaults(tmp_path: Path) -> None:
     label = "long"
     policy = { hidden = [32, 32] }
     """
-    cells = grid.read(write(tmp_path / "g.toml", text))
+    cells = plan.read(write(tmp_path / "g.toml", text))
     assert len(cells) == 2 * 2 * 2 + 1
     assert cells[0].name == "ppo-Hopper-v5-none-s0"
     assert cells[-1].name == "ppo-Hopper-v5-none-s0-long"
@@ -83,13 +83,13 @@ def test_lists_multiply_and_tables_override_defaults(tmp_path: Path) -> None:
     ],
 )
 def test_shipped_grids_hold_the_cells_that_they_name(name: str, cells: int, steps: float) -> None:
-    read = grid.read(GRIDS / f"{name}.toml")
+    read = plan.read(GRIDS / f"{name}.toml")
     assert len(read) == cells
     assert sum(cell.config.budget.steps for cell in read) == steps
 
 
 def test_the_experts_grid_is_readable() -> None:
-    cells = grid.read(GRIDS / "experts.toml")
+    cells = plan.read(GRIDS / "experts.toml")
     assert [cell.config.world.env for cell in cells] == ["HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Ant-v5"]
 
 
@@ -107,49 +107,49 @@ def test_the_experts_grid_is_readable() -> None:
 )
 def test_a_bad_file_is_named_before_anything_starts(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(UserError, match=said) as failure:
-        grid.read(write(tmp_path / "bad.toml", text))
+        plan.read(write(tmp_path / "bad.toml", text))
     assert "bad.toml" in str(failure.value)
 
 
 def test_a_bad_value_is_named_with_its_line(tmp_path: Path) -> None:
     text = "[defaults]\nsteps = 5\nseed = 0\n\n[[cells]]\nmethod = 'ppo'\nenv = 'Hoper-v5'\n"
     with pytest.raises(UserError, match="line 7: unknown environment 'Hoper-v5'; did you mean 'Hopper-v5'"):
-        grid.read(write(tmp_path / "bad.toml", text))
+        plan.read(write(tmp_path / "bad.toml", text))
     text = text.replace("Hoper", "Hopper").replace("seed", "sed")
     with pytest.raises(UserError, match="line 3: unknown option 'sed'"):
-        grid.read(write(tmp_path / "bad.toml", text))
+        plan.read(write(tmp_path / "bad.toml", text))
 
 
 def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
-    cells = grid.read(write(tmp_path / "g.toml", SMALL))
+    cells = plan.read(write(tmp_path / "g.toml", SMALL))
     with pytest.raises(UserError, match="other things than runs"):
-        grid.open_folder(tmp_path, cells)
-    grid.open_folder(tmp_path / "new", cells)
-    grid.prepare(cells[0], tmp_path / "new")
-    grid.open_folder(tmp_path / "new", cells)  # its own
+        plan.open_folder(tmp_path, cells)
+    plan.open_folder(tmp_path / "new", cells)
+    plan.prepare(cells[0], tmp_path / "new")
+    plan.open_folder(tmp_path / "new", cells)  # its own
 
 
 def test_hours_are_estimated_from_the_runs_that_are_there(tmp_path: Path) -> None:
     """1000 steps in 4 seconds are 250 steps/s; a run with 1000 of 512 000 steps behind it has 511 000 before it."""
-    cells = grid.read(write(tmp_path / "g.toml", SMALL.replace("steps = 512\n", "steps = 512000\n")))
+    cells = plan.read(write(tmp_path / "g.toml", SMALL.replace("steps = 512\n", "steps = 512000\n")))
     out = tmp_path / "out"
     for cell in cells:
-        grid.prepare(cell, out)
+        plan.prepare(cell, out)
     (out / cells[0].name / "timing.csv").write_text("iteration,steps,seconds\n3,1000,4.0\n")
-    assert estimate.Rates(out).of(cells[1].config) == 250
-    assert estimate.steps_left(cells[0], out) == 511_000
-    assert estimate.steps_left(cells[1], out) == 512_000
+    assert hours.Rates(out).of(cells[1].config) == 250
+    assert hours.steps_left(cells[0], out) == 511_000
+    assert hours.steps_left(cells[1], out) == 512_000
     (out / cells[1].name / "result.json").write_text("{}")
-    assert estimate.steps_left(cells[1], out) == 0
+    assert hours.steps_left(cells[1], out) == 0
 
 
 def test_a_folder_with_other_settings_is_refused(tmp_path: Path) -> None:
-    cells = grid.read(write(tmp_path / "g.toml", SMALL))
-    grid.prepare(cells[0], tmp_path)
-    changed = grid.read(write(tmp_path / "h.toml", SMALL.replace("512", "1024")))
+    cells = plan.read(write(tmp_path / "g.toml", SMALL))
+    plan.prepare(cells[0], tmp_path)
+    changed = plan.read(write(tmp_path / "h.toml", SMALL.replace("512", "1024")))
     with pytest.raises(UserError, match="other settings"):
-        grid.prepare(changed[0], tmp_path)
+        plan.prepare(changed[0], tmp_path)
 
 
 def test_a_dry_run_lists_the_cells_warns_once_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from walking import STATES, hopper, learned, same, walk
 
-from onlooker import api, config, networks
+from onlooker import api, config
 from onlooker.__main__ import main
 from onlooker.collect import Collector, HostPolicy
 from onlooker.demos import Demos
 from onlooker.envs import make_pool
 from onlooker.errors import UserError
+from onlooker.learning import networks
+from onlooker.learning.updating import Updater
 from onlooker.methods import Problem, matching
 from onlooker.types import Rollout
-from onlooker.updating import Updater
 
 OPTIONS = config.make("i2l", critic={"steps": 2, "batch": 32}, discriminator={"exemplars": 64}).options
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from walking import STATES, learned, other_reward, same
 
-from onlooker import api, config, evaluation, policies
+from onlooker import api, config, evaluation
 from onlooker.__main__ import main
 from onlooker.demos import Demos, save, shipped
 from onlooker.errors import UserError
 from onlooker.methods import METHODS, Problem
 from onlooker.methods.watching import draws
+from onlooker.runs import policy_file
 
 SMALL: dict[str, dict[str, Any]] = {
     "i2l": {"critic": {"steps": 2, "batch": 32}, "discriminator": {"exemplars": 64}},
@@ -142,7 +143,7 @@ def test_transfer_is_the_expert_unchanged(tmp_path):
     """As `onlooker evaluate --expert` measures it."""
     settings: dict[str, Any] = {"env": "Hopper-v5", "dynamics": "low-gravity", "steps": 512, "steps_per_iteration": 256}
     run = api.train("transfer", expert="hopper", out=tmp_path / "r", **settings)
-    expert = policies.load(shipped.expert_path("hopper"))
+    expert = policy_file.load(shipped.expert_path("hopper"))
     judged = evaluation.summarize(evaluation.evaluate(run.policy.world, evaluation.by_policy(expert)))
     assert run.result["eval_return_mean"] == judged["return_mean"]
     assert same(run.policy.actor, expert.actor)

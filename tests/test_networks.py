@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from onlooker import networks, normalize
-from onlooker.networks import Actor, PolicyOptions
-from onlooker.normalize import Stats
+from onlooker.learning import networks, normalize
+from onlooker.learning.networks import Actor, PolicyOptions
+from onlooker.learning.normalize import Stats
 
 KEY = jax.random.key(0)
 

@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from onlooker import normalize
-from onlooker.normalize import Stats
+from onlooker.learning import normalize
+from onlooker.learning.normalize import Stats
 
 
 def test_two_batches_by_hand() -> None:

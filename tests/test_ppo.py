@@ -12,17 +12,17 @@ import pytest
 from probes import Aim, Delayed, Endless, Follow, Probe
 from scipy import stats as scipy_stats
 
-from onlooker import networks, normalize, ppo, rewards
 from onlooker.collect import Collector, HostPolicy
-from onlooker.descent import clipped_adam
 from onlooker.envs import make_pool
 from onlooker.envs.make import EnvSource
+from onlooker.learning import networks, normalize, ppo, rewards
+from onlooker.learning.descent import clipped_adam
+from onlooker.learning.networks import PolicyOptions
+from onlooker.learning.ppo import Acting, Batch, PPOOptions, Valuing
+from onlooker.learning.updating import Updater
 from onlooker.methods.compose import Problem, State
 from onlooker.methods.oracle import PPOMethod
-from onlooker.networks import PolicyOptions
-from onlooker.ppo import Acting, Batch, PPOOptions, Valuing
 from onlooker.types import Array, Method, Rows, Steps
-from onlooker.updating import Updater
 
 KEY = jax.random.key(0)
 POLICY = PolicyOptions(hidden=(16,))

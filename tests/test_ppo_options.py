@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from test_ppo import KEY, POLICY, flat, rollout
 
-from onlooker import networks, normalize, ppo
-from onlooker.networks import PolicyOptions
-from onlooker.ppo import PPOOptions, Valuing
+from onlooker.learning import networks, normalize, ppo
+from onlooker.learning.networks import PolicyOptions
+from onlooker.learning.ppo import PPOOptions, Valuing
 
 
 def test_shared_noise_is_one_over_the_root_of_the_motors() -> None:

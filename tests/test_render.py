@@ -15,14 +15,16 @@ import numpy as np
 import pytest
 
 from onlooker import __main__ as command_line
-from onlooker import demos, networks, policies
+from onlooker import demos
 from onlooker.config import World
 from onlooker.demos import Demos
 from onlooker.envs import films, render
 from onlooker.envs.dynamics import Dynamics
 from onlooker.envs.make import make_env
 from onlooker.errors import UserError
-from onlooker.networks import PolicyOptions
+from onlooker.learning import networks
+from onlooker.learning.networks import PolicyOptions
+from onlooker.runs import policy_file
 
 pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX; a command is no fork of us
 
@@ -62,12 +64,12 @@ def onlooker(*words: object, **environment: str) -> subprocess.CompletedProcess:
 
 
 @pytest.fixture(scope="module")
-def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hopper_policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained Hopper's policy."""
     path = tmp_path_factory.mktemp("policy") / "hopper.npz"
     options = PolicyOptions()
     actor = jax.device_get(networks.init_actor(jax.random.key(0), 11, 3, options))
-    policies.save(path, policies.Policy(actor, options, World(env="Hopper-v5"), {"method": "untrained"}))
+    policy_file.save(path, policy_file.Policy(actor, options, World(env="Hopper-v5"), {"method": "untrained"}))
     return path
 
 
@@ -275,7 +277,7 @@ def test_a_failure_leaves_the_old_film(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("screen")
-def test_from_training_to_film(tmp_path: Path, policy_file: Path) -> None:
+def test_from_training_to_film(tmp_path: Path, hopper_policy: Path) -> None:
     run = tmp_path / "run"
     trained = onlooker("train", "ppo", "--env", "Hopper-v5", "--steps", 4096, "--out", run)
     assert trained.returncode == 0, trained.stderr
@@ -285,7 +287,7 @@ def test_from_training_to_film(tmp_path: Path, policy_file: Path) -> None:
     assert "return " in filmed.stdout
     assert imageio.imread(run / "video.mp4").shape[1:] == (360, 480, 3)
     out = tmp_path / "both.gif"
-    both = onlooker("video", run, "--beside", policy_file, "--gravity", 0.4, "--steps", 30, "--out", out)
+    both = onlooker("video", run, "--beside", hopper_policy, "--gravity", 0.4, "--steps", 30, "--out", out)
     assert (both.returncode, both.stderr) == (0, "")
     assert "left: untrained on Hopper-v5, as shipped" in both.stdout
     assert "right: ppo on Hopper-v5, gravity 0.4" in both.stdout
@@ -295,12 +297,12 @@ def test_from_training_to_film(tmp_path: Path, policy_file: Path) -> None:
 @pytest.mark.parametrize(
     "broken", [{"MUJOCO_GL": "nonsense"}, {"MUJOCO_GL": "egl", "__EGL_VENDOR_LIBRARY_DIRS": "/none"}]
 )
-def test_no_opengl_is_one_line(policy_file: Path, broken: dict[str, str]) -> None:
-    refused = onlooker("video", policy_file, **broken)
+def test_no_opengl_is_one_line(hopper_policy: Path, broken: dict[str, str]) -> None:
+    refused = onlooker("video", hopper_policy, **broken)
     assert refused.returncode == 2
     assert len(refused.stderr.splitlines()) == 1
     assert "libegl1" in refused.stderr
-    assert not policy_file.with_suffix(".mp4").exists()
+    assert not hopper_policy.with_suffix(".mp4").exists()
 
 
 @pytest.mark.parametrize(
@@ -316,9 +318,9 @@ def test_no_opengl_is_one_line(policy_file: Path, broken: dict[str, str]) -> Non
     ],
 )
 def test_bad_values_are_one_line(
-    policy_file: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    hopper_policy: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command_line.main(["video", str(policy_file), *words]) == 2
+    assert command_line.main(["video", str(hopper_policy), *words]) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1

@@ -17,7 +17,7 @@ from onlooker.__main__ import main
 from onlooker.errors import UserError
 from onlooker.report import load, output, pack
 from onlooker.report.build import build
-from onlooker.report.films import films
+from onlooker.report.gallery import films
 
 CHROMIUM = shutil.which("chromium")
 

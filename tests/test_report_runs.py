@@ -13,8 +13,8 @@ import pytest
 from onlooker import __version__
 from onlooker.errors import UserError
 from onlooker.report import curves, frame, load
-from onlooker.report.folders import FORMAT, read_columns
-from onlooker.report.run import thin
+from onlooker.report.entry import thin
+from onlooker.report.reading import FORMAT, read_columns
 from onlooker.report.variants import groups
 from onlooker.report.worlds import PRESETS, dynamics_name, env_name
 
@@ -126,7 +126,7 @@ def test_a_run_folder_alone_is_enough(tmp_path: Path) -> None:
 
 def test_the_folder_that_a_run_really_writes_is_understood(tmp_path: Path) -> None:
     from onlooker import config
-    from onlooker.runs import RunFolder
+    from onlooker.runs.folder import RunFolder
 
     made = config.make("i2l", env="Hopper-v5", dynamics="high-density", gravity=0.4, seed=7, steps=4096)
     folder = RunFolder.create(tmp_path / "real", made)

@@ -20,10 +20,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from onlooker import config, evaluation
 from onlooker.__main__ import main
 from onlooker.api import evaluate
-from onlooker.checkpoint import newest_first
-from onlooker.files import load_arrays
 from onlooker.loop import Interrupted, train
-from onlooker.runs import RunFolder
+from onlooker.runs.checkpoint import newest_first
+from onlooker.runs.folder import RunFolder
+from onlooker.storage import load_arrays
 
 TESTS = Path(__file__).parent
 PPO = {"epochs": 2, "minibatches": 4}

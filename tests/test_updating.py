@@ -10,7 +10,7 @@ from walking import STATES, hopper, same
 from onlooker import config
 from onlooker.collect import Collector, HostPolicy
 from onlooker.demos import Demos
-from onlooker.updating import Updater
+from onlooker.learning.updating import Updater
 
 CRITIC = {"steps": 2, "batch": 32}
 METHODS: dict[str, tuple[Any, list[int]]] = {  # name: (options, parts in each stage)

@@ -7,9 +7,9 @@ import numpy as np
 
 from onlooker.collect import Collector, HostPolicy
 from onlooker.envs import Pool, make_pool
+from onlooker.learning.updating import Updater
 from onlooker.methods import Problem
 from onlooker.types import Method, Rollout
-from onlooker.updating import Updater
 
 STATES = np.random.default_rng(0).standard_normal((200, 11)).astype(np.float32)
 """Not much of a demonstration, but of Hopper's size."""

@@ -12,13 +12,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from onlooker import demos, policies
+from onlooker import demos
 from onlooker.demos.shipped import ROBOTS, robot_of
 from onlooker.evaluation import by_policy, evaluate
-from onlooker.files import atomic, sha256
 from onlooker.record import to_demos
-from onlooker.records import read_json
-from onlooker.runs import RunFolder
+from onlooker.runs.folder import RunFolder, policy_file
+from onlooker.runs.layout import read_json
+from onlooker.storage import atomic, sha256
 
 ASSETS = Path(__file__).parents[1] / "src" / "onlooker" / "assets"
 RECORDED = 20  # episodes from fixed seeds; the first ten that are full are kept
@@ -32,8 +32,8 @@ def ship(run: RunFolder) -> None:
         "date": datetime.now(UTC).date().isoformat(),
         **{name: value for name, value in read_json(run.path / "result.json").items() if name != "hours"},
     }
-    policy = policies.load(run.path / "policy.npz")._replace(meta=made)
-    policies.save(ASSETS / f"{robot}-expert.npz", policy)
+    policy = policy_file.load(run.path / "policy.npz")._replace(meta=made)
+    policy_file.save(ASSETS / f"{robot}-expert.npz", policy)
     recordings = evaluate(policy.world, by_policy(policy), RECORDED)
     full = [recording for recording in recordings if len(recording.reward) == horizon]
     made["full_episodes"] = f"{len(full)} of {RECORDED}"

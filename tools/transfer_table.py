@@ -6,11 +6,11 @@ Each cell is what `onlooker evaluate --expert ROBOT --dynamics NAME` prints: mea
 deterministic episodes from fixed seeds, and the mean length.
 """
 
-from onlooker import policies
 from onlooker.config import Factors
 from onlooker.demos import shipped
 from onlooker.envs import PRESETS
 from onlooker.evaluation import by_chance, by_policy, by_rest, evaluate, summarize
+from onlooker.runs import policy_file
 
 
 def main() -> None:
@@ -18,7 +18,7 @@ def main() -> None:
     print("| robot | acts | " + " | ".join(PRESETS) + " |")
     print("|---|---|" + "---|" * len(PRESETS))
     for robot in shipped.ROBOTS:
-        policy = policies.load(shipped.expert_path(robot))
+        policy = policy_file.load(shipped.expert_path(robot))
         for name, behave in (("expert", by_policy(policy)), ("random", by_chance), ("not at all", by_rest)):
             cells = []
             for dynamics in PRESETS:

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from onlooker import policies
 from onlooker.config import Factors
 from onlooker.demos import shipped
 from onlooker.envs.films import film_strip, side_by_side
 from onlooker.envs.render import film, filming
 from onlooker.evaluation import by_policy, evaluate, summarize
-from onlooker.policies import pool_for
+from onlooker.runs import policy_file
+from onlooker.runs.policy_file import pool_for
 
 WORLDS = {
     "none": "at home",
@@ -29,7 +29,7 @@ WORLDS = {
 
 def main(robot: str = "ant", out: str = "docs/images/worlds.png") -> None:
     """Draw it."""
-    policy = policies.load(shipped.expert_path(robot))
+    policy = policy_file.load(shipped.expert_path(robot))
     rows = []
     for dynamics, words in WORLDS.items():
         world = policy.world.under(dynamics, Factors())

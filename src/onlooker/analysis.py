@@ -15,15 +15,16 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from onlooker import checkpoint, evaluation, files, policies
-from onlooker.airl import airl
-from onlooker.cloning import given
+from onlooker import evaluation, storage
 from onlooker.config import Config
-from onlooker.critic import CriticOptions, critic
 from onlooker.errors import UserError
+from onlooker.learning.airl import airl
+from onlooker.learning.cloning import given
+from onlooker.learning.critic import CriticOptions, critic
+from onlooker.learning.rewards import RewardModel
 from onlooker.methods.watching import as_drawn
-from onlooker.rewards import RewardModel
-from onlooker.runs import RunFolder
+from onlooker.runs import checkpoint, policy_file
+from onlooker.runs.folder import RunFolder
 from onlooker.types import Steps
 
 # A weight of 10 lets the slope pass 1 by W1 / 20; 100 holds known distances from 0.5 to 15 to within 15%.
@@ -78,9 +79,9 @@ def lower_bound(folder: RunFolder, oracle: RunFolder, f_from: int | None = None)
 
 def oracle_pairs(oracle: RunFolder, squash: bool) -> tuple[np.ndarray, np.ndarray]:
     """States of one deterministic episode of the oracle, and its actions as the imitator would draw them."""
-    policy = policies.load(oracle.path / "policy.npz")
+    policy = policy_file.load(oracle.path / "policy.npz")
     episode = evaluation.evaluate(policy.world, evaluation.by_policy(policy), 1)[0]
-    pool = policies.pool_for(policy.world, 1, 0)
+    pool = policy_file.pool_for(policy.world, 1, 0)
     pool.close()
     drawn = as_drawn(episode.action, pool.action_low, pool.action_high, squash)
     return episode.obs.astype(np.float32), drawn.astype(np.float32)
@@ -97,7 +98,7 @@ def read_snapshots(folder: RunFolder, model: RewardModel) -> list[Snapshot]:
     template = {"obs": empty, "action": empty, "rewards": model.init(jax.random.key(0))}
     found = []
     for path in sorted((folder.path / "snapshots").glob("*.npz")):
-        arrays, meta = files.load_arrays(path)
+        arrays, meta = storage.load_arrays(path)
         tree = checkpoint.unflatten(template, arrays, "", same_shapes=False)
         found.append(Snapshot(meta["iteration"], tree["obs"], tree["action"], tree["rewards"]))
     if not found:
@@ -140,6 +141,6 @@ def analyze(results: Path, f_from: int | None = None) -> list[Path]:
         if run.config.method != "i2l" or oracle is None:
             continue
         told = {"oracle": oracle.path.name, "lower_bound": lower_bound(run, oracle, f_from)}
-        files.write_json(run.path / "analysis.json", told)
+        storage.write_json(run.path / "analysis.json", told)
         written.append(run.path)
     return written

@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from onlooker import config, evaluation, loop, policies
+from onlooker import config, evaluation, loop
 from onlooker.config import Factors, fill
-from onlooker.policies import Policy
-from onlooker.records import read_metrics
+from onlooker.runs import policy_file
+from onlooker.runs.layout import read_metrics
+from onlooker.runs.policy_file import Policy
 from onlooker.start import begin
 
 
@@ -19,7 +20,7 @@ class Run(NamedTuple):
     @property
     def policy(self) -> Policy:
         """The trained policy."""
-        return policies.load(self.path / "policy.npz")
+        return policy_file.load(self.path / "policy.npz")
 
     @property
     def metrics(self) -> dict[str, list[float]]:
@@ -43,6 +44,6 @@ def evaluate(
 ) -> dict[str, float]:
     """return_mean, return_std, length_mean and episodes of a run's policy, in its own world or under other physics."""
     path = run.path if isinstance(run, Run) else Path(run)
-    policy = policies.load(path / "policy.npz" if path.is_dir() else path)
+    policy = policy_file.load(path / "policy.npz" if path.is_dir() else path)
     world = policy.world.under(dynamics, fill(Factors, factors, "evaluate"))
     return evaluation.summarize(evaluation.evaluate(world, evaluation.by_policy(policy), episodes))

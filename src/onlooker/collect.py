@@ -10,8 +10,8 @@ import numpy as np
 
 from onlooker.envs.pool import Pool
 from onlooker.errors import UserError
-from onlooker.networks import Actor, PolicyOptions
-from onlooker.normalize import CLIP, EPS
+from onlooker.learning.networks import Actor, PolicyOptions
+from onlooker.learning.normalize import CLIP, EPS
 from onlooker.types import Episodes, Rollout, Steps
 
 WINDOW = 100_000  # `return` is the mean over the episodes that ended within this many steps

@@ -13,8 +13,8 @@ from onlooker.envs import Pool
 from onlooker.envs.dynamics import Dynamics, resolve
 from onlooker.errors import UserError, nearest
 from onlooker.methods import Problem, find
-from onlooker.presets import merged, preset_settings
-from onlooker.spelling import Count, FactorOption, Keywords, Wind
+from onlooker.methods.presets import merged, preset_settings
+from onlooker.options.spelling import Count, FactorOption, Keywords, Wind
 
 FORMAT = 1  # of the run folder
 

@@ -10,7 +10,7 @@ from onlooker.config import World
 from onlooker.demos import Demos
 from onlooker.envs import Pool
 from onlooker.errors import UserError
-from onlooker.policies import Policy, pool_for
+from onlooker.runs.policy_file import Policy, pool_for
 
 SEED = 2**32  # one more than a run's seed can be: evaluation episodes start where no training episode does
 

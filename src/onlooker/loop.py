@@ -9,12 +9,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from onlooker import __version__, checkpoint, policies
+from onlooker import __version__
 from onlooker.collect import Collector, HostPolicy
 from onlooker.evaluation import by_policy, evaluate, reference_returns, summarize
-from onlooker.policies import Policy, pool_for
-from onlooker.runs import RunFolder
-from onlooker.updating import Updater
+from onlooker.learning.updating import Updater
+from onlooker.runs import checkpoint, policy_file
+from onlooker.runs.folder import RunFolder
 
 SNAPSHOTS = 20  # evenly spaced over a run
 
@@ -31,7 +31,7 @@ def train(
 ) -> dict[str, Any]:
     """Run, or go on with, the run in this folder to its end; the result."""
     config, budget = folder.config, folder.config.budget
-    pool = pool_for(config.world, budget.num_envs, budget.seed, threads)
+    pool = policy_file.pool_for(config.world, budget.num_envs, budget.seed, threads)
     method = config.options.build(config.problem(pool), folder.demo)
     key = jax.random.key(budget.seed)
     state = method.init(jax.random.fold_in(key, 0))
@@ -67,8 +67,8 @@ def train(
                 if stop and not done:
                     raise Interrupted
         about = {"method": config.method, "seed": budget.seed, "steps": collector.steps, "version": __version__}
-        policy = Policy(jax.device_get(method.actor(state)), method.policy, config.world, about)
-        policies.save(folder.path / "policy.npz", policy)
+        policy = policy_file.Policy(jax.device_get(method.actor(state)), method.policy, config.world, about)
+        policy_file.save(folder.path / "policy.npz", policy)
         judged = summarize(evaluate(config.world, by_policy(policy)))
         result = about | collector.summary() | {f"eval_{name}": value for name, value in judged.items()}
         result |= reference_returns(config.world, folder.demo)

@@ -14,7 +14,7 @@ from onlooker.envs import make_env, time_limit
 from onlooker.errors import UserError
 from onlooker.methods import Problem
 from onlooker.methods.watching import EDGE, within_bounds
-from onlooker.runs import RunFolder
+from onlooker.runs.folder import RunFolder
 
 
 def begin(config: Config, out: Path | None = None, demo: Any = None) -> RunFolder:

@@ -6,11 +6,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 
-from onlooker import policies
 from onlooker.demos import Demos, shipped
 from onlooker.errors import UserError
+from onlooker.learning.networks import Actor
 from onlooker.methods import Problem
-from onlooker.networks import Actor
+from onlooker.runs import policy_file
 from onlooker.types import Array, Method, Metrics, Rollout
 
 
@@ -35,7 +35,7 @@ class TransferMethod:
         if not self.expert:
             raise UserError(f"transfer needs --expert, a policy file or one of {', '.join(shipped.ROBOTS)}")
         path = Path(self.expert)
-        policy = policies.load(path if path.exists() else shipped.expert_path(self.expert))
+        policy = policy_file.load(path if path.exists() else shipped.expert_path(self.expert))
         sizes = policy.actor.stats.mean.shape[0], policy.actor.log_std.shape[0]
         if sizes != (problem.obs_size, problem.action_size):
             raise UserError(

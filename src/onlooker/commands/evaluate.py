@@ -11,8 +11,8 @@ from onlooker.commands.parse import parse
 from onlooker.config import Factors
 from onlooker.demos import shipped
 from onlooker.errors import UserError
-from onlooker.policies import Policy
-from onlooker.policies import load as load_policy
+from onlooker.runs.policy_file import Policy
+from onlooker.runs.policy_file import load as load_policy
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from onlooker import estimate, fleet, grid
 from onlooker.commands.parse import parse
 from onlooker.errors import UserError
-from onlooker.fleet import Overview
-from onlooker.grid import Cell
+from onlooker.grid import fleet, hours, plan
+from onlooker.grid.fleet import Overview
+from onlooker.grid.plan import Cell
 
 QUIET_SECONDS = 60.0  # between two plain lines
 
@@ -48,7 +48,7 @@ def run(argv: list[str]) -> int:
             raise UserError(f"--{name} must be 0 or more, not {getattr(args, name)}")
     if args.address and args.jobs:
         raise UserError("--jobs is for this machine alone; with --address the cluster's cores count")
-    cells = grid.read(args.file)
+    cells = plan.read(args.file)
     if args.dry_run:
         return _dry_run(cells, args)
     with Board(cells, args.out) as board:
@@ -60,15 +60,15 @@ def run(argv: list[str]) -> int:
 
 
 def _dry_run(cells: list[Cell], args: Grid) -> int:
-    rates = estimate.Rates(args.out)
+    rates = hours.Rates(args.out)
     total = 0.0
     for cell in cells:
-        left = estimate.steps_left(cell, args.out)
-        hours = left / rates.of(cell.config) / 3600
-        total += hours
-        state = "finished" if left == 0 else f"about {hours:.2f} h"
+        left = hours.steps_left(cell, args.out)
+        needed = left / rates.of(cell.config) / 3600
+        total += needed
+        state = "finished" if left == 0 else f"about {needed:.2f} h"
         print(f"{cell.name}: {cell.config.budget.steps:,} steps, {state}")
-    cores = args.jobs or estimate.cores()
+    cores = args.jobs or hours.cores()
     print(f"{len(cells)} cells, about {total:.1f} hours on one core, {total / cores:.1f} on {cores}; {rates.source}")
     return 0
 
@@ -106,7 +106,7 @@ class Board:
             print(self._summary(now), flush=True)
 
     def _summary(self, now: Overview) -> str:
-        left = sum(estimate.steps_left(self._cells[name], self._out) for name in (*now.running, *now.waiting))
+        left = sum(hours.steps_left(self._cells[name], self._out) for name in (*now.running, *now.waiting))
         if self._first_left is None:
             self._first_left = left
         rate = (self._first_left - left) / (time.monotonic() - self._began)
@@ -120,7 +120,7 @@ class Board:
         table = Table("cell", "steps", "of", title=self._summary(now), title_justify="left")
         for name in now.running:
             total = self._cells[name].config.budget.steps
-            table.add_row(name, f"{total - estimate.steps_left(self._cells[name], self._out):,}", f"{total:,}")
+            table.add_row(name, f"{total - hours.steps_left(self._cells[name], self._out):,}", f"{total:,}")
         for name, error in now.failed.items():
             table.add_row(name, "failed", error)
         return table

@@ -8,14 +8,14 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 
-from onlooker import wandb_log
 from onlooker.commands.parse import parse
 from onlooker.commands.progress import Progress
 from onlooker.config import Budget, Config, World, make
 from onlooker.demos import shipped
 from onlooker.errors import UserError
 from onlooker.methods import ELSEWHERE, METHODS, find
-from onlooker.runs import RunFolder
+from onlooker.runs import wandb_log
+from onlooker.runs.folder import RunFolder
 from onlooker.start import begin
 
 

@@ -13,8 +13,8 @@ from onlooker.commands.parse import parse
 from onlooker.config import Factors, World
 from onlooker.demos import shipped
 from onlooker.errors import UserError
-from onlooker.policies import Policy
-from onlooker.spelling import Count
+from onlooker.options.spelling import Count
+from onlooker.runs.policy_file import Policy
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def film_policy(
     """
     from onlooker.envs.render import film, filming, pace
     from onlooker.evaluation import by_policy
-    from onlooker.policies import pool_for
+    from onlooker.runs.policy_file import pool_for
 
     pool = pool_for(world, 1, seed)  # knows the sizes and bounds that the policy is checked against
     try:

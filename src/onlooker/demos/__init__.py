@@ -24,7 +24,7 @@ from onlooker.demos.convert import (
     write_csv,
     write_hdf5,
 )
-from onlooker.demos.files import Demos, check, from_arrays, read_npz, save
+from onlooker.demos.dataset import Demos, check, from_arrays, read_npz, save
 from onlooker.demos.picture import draw
 from onlooker.errors import UserError
 

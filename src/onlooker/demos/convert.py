@@ -12,12 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from onlooker.demos import files
-from onlooker.demos.files import Demos, from_arrays, new_file, reading
+from onlooker.demos.dataset import (
+    KEYS,
+    Demos,
+    check,
+    from_arrays,
+    new_file,
+    one_line,
+    read_npz,
+    reading,
+    refuse_bomb,
+    save,
+    to_arrays,
+)
 from onlooker.errors import UserError, nearest
 
 # In the order of KEYS: obs, action, next_obs, terminated, truncated.
-D4RL_NAMES = dict(zip(("observations", "actions", "next_observations", "terminals", "timeouts"), files.KEYS))
+D4RL_NAMES = dict(zip(("observations", "actions", "next_observations", "terminals", "timeouts"), KEYS))
 
 
 def read_csv(path: str | Path) -> Demos:
@@ -27,7 +38,7 @@ def read_csv(path: str | Path) -> Demos:
     """
     path = Path(path)
     with reading(path, "a table of numbers"), open(path, newline=None, encoding="utf-8-sig") as file:
-        files.refuse_bomb(path.stat().st_size, path.stat().st_size)
+        refuse_bomb(path.stat().st_size, path.stat().st_size)
         rows = _rows(file)
         first_line, names = next(rows, (0, []))
         if any(_number(cell) is not None for cell in names):  # numbers, so not a header
@@ -137,9 +148,9 @@ def read_hdf5(path: str | Path) -> Demos:
     with reading(path, "an HDF5 file"), h5py.File(path, "r") as file:
         if "episode_0" in file:
             raise UserError("the inside of a Minari dataset; import its folder, or minari:<id>")
-        readable = {*files.KEYS, *D4RL_NAMES, "rewards"}
+        readable = {*KEYS, *D4RL_NAMES, "rewards"}
         known = {name: _own_dataset(h5py, file, name) for name in file if name in readable}
-        files.refuse_bomb(sum(dataset.nbytes for dataset in known.values()), path.stat().st_size)
+        refuse_bomb(sum(dataset.nbytes for dataset in known.values()), path.stat().st_size)
         arrays = {}
         for name, dataset in known.items():
             key = D4RL_NAMES.get(name, name)
@@ -167,7 +178,7 @@ def write_hdf5(path: str | Path, demos: Demos, *, overwrite: bool = False) -> No
     """Write datasets named as in the .npz file; meta is a JSON string."""
     h5py = _need("h5py", "hdf5")
     with new_file(Path(path), overwrite) as stream, h5py.File(stream, "w") as file:
-        for key, value in files.to_arrays(demos).items():
+        for key, value in to_arrays(demos).items():
             file.create_dataset(key, data=np.bytes_(value.encode()) if key == "meta" else value)
 
 
@@ -212,7 +223,7 @@ def from_minari(dataset: str | Path) -> Demos:
     except UserError:
         raise
     except Exception as error:  # Minari parses outside data with assertions, KeyErrors and h5py's errors
-        raise UserError(f"{dataset}: not a Minari dataset that can be read ({files.one_line(error)})") from error
+        raise UserError(f"{dataset}: not a Minari dataset that can be read ({one_line(error)})") from error
 
 
 def to_minari(demos: Demos, dataset_id: str, env_id: str) -> None:
@@ -223,7 +234,7 @@ def to_minari(demos: Demos, dataset_id: str, env_id: str) -> None:
     minari, gymnasium = _need("minari", "minari"), _need("gymnasium", "minari")
     if demos.action is None:
         raise UserError("a Minari dataset needs actions, and this demonstration holds states only")
-    files.check(demos)
+    check(demos)
     if not re.fullmatch(r"[\w/-]+-v\d+", dataset_id):
         raise UserError(f"{dataset_id!r} is no Minari id: write name-v0 or group/name-v0")
     try:
@@ -244,7 +255,7 @@ def to_minari(demos: Demos, dataset_id: str, env_id: str) -> None:
     except UserError:
         raise
     except Exception as error:  # an unknown environment, a missing simulator, an id that is taken, a full disk
-        raise UserError(f"cannot write {dataset_id}: {files.one_line(error)}") from error
+        raise UserError(f"cannot write {dataset_id}: {one_line(error)}") from error
 
 
 def _minari_episode(demos: Demos, action: np.ndarray, start: int, stop: int) -> Any:
@@ -272,8 +283,8 @@ def _minari_episode(demos: Demos, action: np.ndarray, start: int, stop: int) -> 
 
 
 TABLES, HDF5 = (".csv", ".tsv", ".txt"), (".h5", ".hdf5")
-READERS = {".npz": files.read_npz} | dict.fromkeys(TABLES, read_csv) | dict.fromkeys(HDF5, read_hdf5)
-WRITERS = {".npz": files.save, ".csv": write_csv, ".h5": write_hdf5, ".hdf5": write_hdf5}
+READERS = {".npz": read_npz} | dict.fromkeys(TABLES, read_csv) | dict.fromkeys(HDF5, read_hdf5)
+WRITERS = {".npz": save, ".csv": write_csv, ".h5": write_hdf5, ".hdf5": write_hdf5}
 
 
 def import_file(path: str | Path) -> Demos:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from onlooker.demos.files import Demos, new_file
+from onlooker.demos.dataset import Demos, new_file
 from onlooker.errors import UserError
 
 ALL_AS_LINES = 8  # up to so many numbers a state, each gets its line; beyond, a heat map shows all and lines a few

@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from onlooker.errors import UserError
-from onlooker.files import atomic
+from onlooker.storage import atomic
 
 GIF_FPS, GIF_COLOURS = 12.5, 64
 GAP, LINE = 4, 20  # pixels between two pictures, and for a line of a caption

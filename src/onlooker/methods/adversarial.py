@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from onlooker.airl import AIRLOptions, airl
 from onlooker.demos import Demos
-from onlooker.exemplars import from_demos
-from onlooker.gail import GAILOptions, Sees, gail
+from onlooker.learning.airl import AIRLOptions, airl
+from onlooker.learning.exemplars import from_demos
+from onlooker.learning.gail import GAILOptions, Sees, gail
+from onlooker.learning.networks import PolicyOptions
+from onlooker.learning.ppo import PPOOptions
 from onlooker.methods.compose import Problem, compose
 from onlooker.methods.watching import Matching, Needs, Watching, matching, shown, whole
-from onlooker.networks import PolicyOptions
-from onlooker.ppo import PPOOptions
 from onlooker.types import Method
 
 

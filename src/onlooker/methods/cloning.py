@@ -6,13 +6,13 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from onlooker import cloning, networks, normalize
-from onlooker.cloning import CloningOptions
 from onlooker.demos import Demos
-from onlooker.inverse import InverseOptions, InverseState, inverse
+from onlooker.learning import cloning, networks, normalize
+from onlooker.learning.cloning import CloningOptions
+from onlooker.learning.inverse import InverseOptions, InverseState, inverse
+from onlooker.learning.networks import Actor, PolicyOptions
 from onlooker.methods.compose import Problem
 from onlooker.methods.watching import Needs, Watching, shown, whole
-from onlooker.networks import Actor, PolicyOptions
 from onlooker.types import Array, Method, Metrics, Rollout
 
 

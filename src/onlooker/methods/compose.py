@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from onlooker import normalize, ppo
-from onlooker.exemplars import Exemplars
-from onlooker.networks import PolicyOptions
-from onlooker.ppo import Acting, PPOOptions, Valuing
-from onlooker.rewards import RewardModel
+from onlooker.learning import normalize, ppo
+from onlooker.learning.exemplars import Exemplars
+from onlooker.learning.networks import PolicyOptions
+from onlooker.learning.ppo import Acting, PPOOptions, Valuing
+from onlooker.learning.rewards import RewardModel
 from onlooker.types import Array, Method, Metrics, Part, Rollout, Rows, Steps
 
 SNAPSHOT_ROWS = 1000  # exemplars kept in a snapshot

@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from onlooker.airl import AIRLOptions, airl
-from onlooker.critic import CriticOptions, critic
 from onlooker.demos import Demos
-from onlooker.exemplars import EliteOptions, Watched, from_elite
+from onlooker.learning.airl import AIRLOptions, airl
+from onlooker.learning.critic import CriticOptions, critic
+from onlooker.learning.exemplars import EliteOptions, Watched, from_elite
+from onlooker.learning.networks import PolicyOptions
+from onlooker.learning.ppo import PPOOptions
 from onlooker.methods.compose import Problem, compose
 from onlooker.methods.watching import Matching, Needs, matching
-from onlooker.networks import PolicyOptions
-from onlooker.ppo import PPOOptions
 from onlooker.types import Array, Method, Steps
 
 

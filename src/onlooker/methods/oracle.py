@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from onlooker import exemplars, rewards
 from onlooker.demos import Demos
+from onlooker.learning import exemplars, rewards
+from onlooker.learning.networks import PolicyOptions
+from onlooker.learning.ppo import PPOOptions
 from onlooker.methods.compose import Problem, compose
 from onlooker.methods.watching import Needs
-from onlooker.networks import PolicyOptions
-from onlooker.ppo import PPOOptions
 from onlooker.types import Method
 
 

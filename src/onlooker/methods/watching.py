@@ -9,7 +9,7 @@ import numpy as np
 from onlooker.demos import Demos
 from onlooker.errors import UserError
 from onlooker.methods.compose import Problem
-from onlooker.spelling import Dims
+from onlooker.options.spelling import Dims
 from onlooker.types import Array, Rows
 
 Needs = Literal["nothing", "states", "state pairs", "actions"]

@@ -4,9 +4,9 @@ import onlooker.report
 frame = onlooker.report.frame("results/")  # pandas, one row a run
 """
 
+from onlooker.report.entry import Run
 from onlooker.report.frames import curves, frame
-from onlooker.report.loading import load
+from onlooker.report.gathering import load
 from onlooker.report.packed import pack
-from onlooker.report.run import Run
 
 __all__ = ["Run", "curves", "frame", "load", "pack"]

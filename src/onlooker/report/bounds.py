@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onlooker.report.run import Run
+from onlooker.report.entry import Run
 
 CONSTANTS = (0.5, 1.0, 1.5)
 

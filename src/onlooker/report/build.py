@@ -8,13 +8,13 @@ from onlooker import __version__
 from onlooker.report import output, panels
 from onlooker.report.bounds import bounds
 from onlooker.report.comparisons import aggregates, dynamics_tables, probabilities, summary
+from onlooker.report.entry import Run
 from onlooker.report.figures import draw, draw_row, slug
-from onlooker.report.films import films
+from onlooker.report.gallery import films
 from onlooker.report.overview import overview
 from onlooker.report.page import Section, page
 from onlooker.report.panels import Panel
 from onlooker.report.paper import ABOUT, STEPS, paper_return
-from onlooker.report.run import Run
 from onlooker.report.surroundings import (
     ablation_table,
     ablations,

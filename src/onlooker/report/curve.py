@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from onlooker.files import atomic
-from onlooker.records import read_json, read_metrics
+from onlooker.runs.layout import read_json, read_metrics
+from onlooker.storage import atomic
 
 
 def draw_curve(run: Path, references: dict[str, float] | None = None) -> Path:

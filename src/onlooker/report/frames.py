@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onlooker.errors import UserError
-from onlooker.report.loading import load
-from onlooker.report.run import COLUMNS, CURVE, ROWS
+from onlooker.report.entry import COLUMNS, CURVE, ROWS
+from onlooker.report.gathering import load
 
 if TYPE_CHECKING:
     import pandas

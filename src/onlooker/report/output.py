@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from onlooker.errors import UserError
-from onlooker.files import atomic, write_json
+from onlooker.storage import atomic, write_json
 
 MARK = ".onlooker-report"  # names the files that a report wrote
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from onlooker.errors import UserError
-from onlooker.files import atomic
-from onlooker.report.folders import Unreadable, check_config, read_object
-from onlooker.report.run import COLUMNS, CURVE, MORE_NUMBERS, NUMBERS, ROWS, STATES, Run, thin
+from onlooker.report.entry import COLUMNS, CURVE, MORE_NUMBERS, NUMBERS, ROWS, STATES, Run, thin
+from onlooker.report.reading import Unreadable, check_config, read_object
 from onlooker.report.variants import named
 from onlooker.report.worlds import natural
+from onlooker.storage import atomic
 
 MARK = "packed.json"
 FORMAT = 1

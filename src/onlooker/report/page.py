@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onlooker import __version__
+from onlooker.report.entry import COLUMNS, Run
 from onlooker.report.figures import slug
 from onlooker.report.panels import Panel
-from onlooker.report.run import COLUMNS, Run
 from onlooker.report.script import SCRIPT
 from onlooker.report.style import STYLE
 from onlooker.report.tables import Table, hypertext

@@ -7,7 +7,7 @@ import numpy as np
 
 from onlooker import __version__
 from onlooker.report.bounds import CONSTANTS, Bound
-from onlooker.report.run import STATES, Run
+from onlooker.report.entry import STATES, Run
 from onlooker.report.statistics import iqm, iqm_interval, mean_and_spread
 from onlooker.report.tables import Column, Table
 from onlooker.report.variants import METHODS, Group, choices, differing, settings, written

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onlooker.report.run import Run
+from onlooker.report.entry import Run
 from onlooker.report.worlds import dynamics_order, env_order, natural
 
 METHODS = {

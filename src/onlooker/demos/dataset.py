@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from onlooker.errors import UserError
-from onlooker.files import atomic
+from onlooker.storage import atomic
 
 KEYS = ("obs", "action", "next_obs", "terminated", "truncated", "lengths", "meta")
 MAX_BYTES = 2 * 2**30

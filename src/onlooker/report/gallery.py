@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
-from onlooker.report.run import Run
+from onlooker.report.entry import Run
 
 SMALL = 5_000_000  # bytes
 

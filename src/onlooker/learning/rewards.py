@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from onlooker import normalize
-from onlooker.networks import Actor
-from onlooker.normalize import Stats
+from onlooker.learning import normalize
+from onlooker.learning.networks import Actor
+from onlooker.learning.normalize import Stats
 from onlooker.types import Array, Metrics, Rows, Steps
 
 Draw = Callable[[jax.Array, int], Rows]

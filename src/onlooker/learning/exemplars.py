@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from onlooker import elite as elite_buffer
-from onlooker.critic import Critic, CriticState
-from onlooker.elite import Elite, Order
+from onlooker.learning import elite as elite_buffer
+from onlooker.learning.critic import Critic, CriticState
+from onlooker.learning.elite import Elite, Order
 from onlooker.types import Array, Episodes, Metrics, Rows
 
 

@@ -8,13 +8,14 @@ import shutil
 from pathlib import Path
 from typing import IO, Any
 
-from onlooker import __version__, checkpoint, demos
+from onlooker import __version__, demos
 from onlooker.config import FORMAT, Config
 from onlooker.demos import Demos
 from onlooker.errors import UserError
-from onlooker.files import atomic, save_arrays, write_json
-from onlooker.records import read_json
-from onlooker.tensorboard import Events
+from onlooker.runs import checkpoint
+from onlooker.runs.layout import read_json
+from onlooker.runs.tensorboard import Events
+from onlooker.storage import atomic, save_arrays, write_json
 
 
 class RunFolder:

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from onlooker.critic import score_rows
+from onlooker.learning.critic import score_rows
 from onlooker.types import Array, Episodes, Metrics
 
 Order = Literal["sum", "mean", "sum-and-length"]

@@ -22,8 +22,8 @@ from onlooker import config, start
 from onlooker.config import Config
 from onlooker.demos import Demos
 from onlooker.errors import UserError, nearest
-from onlooker.files import write_json
-from onlooker.runs import RunFolder
+from onlooker.runs.folder import RunFolder
+from onlooker.storage import write_json
 
 MARK = "grid.json"  # in an output folder: it is a grid's, and which cells it was asked for
 

@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from onlooker import networks, normalize
-from onlooker.descent import Known, clipped_adam, descend
-from onlooker.gae import gae
-from onlooker.networks import Actor, PolicyOptions
-from onlooker.normalize import Stats
+from onlooker.learning import networks, normalize
+from onlooker.learning.descent import Known, clipped_adam, descend
+from onlooker.learning.gae import gae
+from onlooker.learning.networks import Actor, PolicyOptions
+from onlooker.learning.normalize import Stats
 from onlooker.types import Array, Metrics, Params, Steps
 
 UNITS_MEMORY = 100  # rollouts that the units of `normalize_values` look back on

@@ -6,11 +6,11 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from onlooker import discriminator, networks, normalize
-from onlooker.descent import clipped_adam
-from onlooker.networks import Actor, PolicyOptions
-from onlooker.normalize import Stats
-from onlooker.rewards import Draw, RewardModel
+from onlooker.learning import discriminator, networks, normalize
+from onlooker.learning.descent import clipped_adam
+from onlooker.learning.networks import Actor, PolicyOptions
+from onlooker.learning.normalize import Stats
+from onlooker.learning.rewards import Draw, RewardModel
 from onlooker.types import Array, Metrics, Params, Rows, Steps
 
 

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from onlooker import networks, normalize
-from onlooker.descent import clipped_adam, descend, random_batches
-from onlooker.networks import Actor, PolicyOptions
+from onlooker.learning import networks, normalize
+from onlooker.learning.descent import clipped_adam, descend, random_batches
+from onlooker.learning.networks import Actor, PolicyOptions
 from onlooker.types import Array, Metrics, Params, Rows
 
 

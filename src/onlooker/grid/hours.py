@@ -5,8 +5,8 @@ from pathlib import Path
 
 from onlooker.config import Config
 from onlooker.errors import UserError
-from onlooker.grid import Cell
-from onlooker.records import read_json
+from onlooker.grid.plan import Cell
+from onlooker.runs.layout import read_json
 
 # Steps/s of an I2L run on one core of a two-core cloud machine, both cores busy; other environments are Gymnasium's.
 MEASURED = {"HalfCheetah-v5": 11_000.0, "Hopper-v5": 7_500.0, "Walker2d-v5": 6_000.0, "Ant-v5": 3_500.0}

@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 
 import jax
 
-from onlooker import checkpoint, files, networks
+from onlooker import storage
 from onlooker.config import World, fill
 from onlooker.envs import Pool, make_pool
 from onlooker.errors import UserError
-from onlooker.networks import Actor, PolicyOptions
+from onlooker.learning import networks
+from onlooker.learning.networks import Actor, PolicyOptions
+from onlooker.runs import checkpoint
 
 
 class Policy(NamedTuple):
@@ -30,12 +32,12 @@ def save(path: Path, policy: Policy) -> None:
         "world": dataclasses.asdict(policy.world),
         "about": policy.meta,
     }
-    files.save_arrays(path, checkpoint.flatten(policy.actor, ""), meta, compress=True)
+    storage.save_arrays(path, checkpoint.flatten(policy.actor, ""), meta, compress=True)
 
 
 def load(path: Path) -> Policy:
     """Read a policy file."""
-    arrays, meta = files.load_arrays(path)
+    arrays, meta = storage.load_arrays(path)
     if meta.get("kind") != "onlooker policy":
         raise UserError(f"{path} is no policy file")
     options = fill(PolicyOptions, meta["options"], "policy")

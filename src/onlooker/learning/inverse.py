@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from onlooker import networks, normalize
-from onlooker.cloning import given
-from onlooker.descent import clipped_adam, descend, random_batches
-from onlooker.normalize import Stats
+from onlooker.learning import networks, normalize
+from onlooker.learning.cloning import given
+from onlooker.learning.descent import clipped_adam, descend, random_batches
+from onlooker.learning.normalize import Stats
 from onlooker.types import Array, Metrics, Params, Rows, Steps
 
 

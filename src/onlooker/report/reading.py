@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onlooker.report.run import Run, thin
+from onlooker.report.entry import Run, thin
 from onlooker.report.worlds import dynamics_name, env_name
 
 FORMAT = 1  # of the run folders that are understood here

@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from onlooker import grid
 from onlooker.errors import UserError
-from onlooker.grid import Cell
-from onlooker.runs import RunFolder
+from onlooker.grid import plan
+from onlooker.grid.plan import Cell
+from onlooker.runs.folder import RunFolder
 
 ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -61,9 +61,9 @@ def run(
     cell whose process dies or fails goes on from its checkpoint.
     """
     ray = _ray()
-    grid.open_folder(out, cells)
+    plan.open_folder(out, cells)
     with _only_driver(out):
-        waiting = [cell.name for cell in cells if not grid.prepare(cell, out).finished]
+        waiting = [cell.name for cell in cells if not plan.prepare(cell, out).finished]
         finished = [cell.name for cell in cells if cell.name not in set(waiting)]
         if not waiting:
             watch(Overview(finished, [], [], {}, f"all {len(cells)} cells are finished already"))

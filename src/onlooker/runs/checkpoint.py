@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from onlooker.errors import UserError
-from onlooker.files import load_arrays, save_arrays
+from onlooker.storage import load_arrays, save_arrays
 
 KEEP = 2  # so that there is one before the newest, should that be damaged
 

@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 
 from onlooker.errors import UserError
-from onlooker.report.folders import read_run
+from onlooker.report.entry import ROWS, Run
 from onlooker.report.output import is_report
 from onlooker.report.packed import is_packed, unpack
-from onlooker.report.run import ROWS, Run
+from onlooker.report.reading import read_run
 from onlooker.report.variants import named
 from onlooker.report.worlds import natural
 

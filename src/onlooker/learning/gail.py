@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from onlooker import discriminator, networks, normalize
-from onlooker.descent import clipped_adam
 from onlooker.errors import UserError
-from onlooker.networks import Actor
-from onlooker.normalize import Stats
-from onlooker.rewards import Draw, RewardModel
+from onlooker.learning import discriminator, networks, normalize
+from onlooker.learning.descent import clipped_adam
+from onlooker.learning.networks import Actor
+from onlooker.learning.normalize import Stats
+from onlooker.learning.rewards import Draw, RewardModel
 from onlooker.types import Array, Metrics, Params, Rows, Steps
 
 Sees = Literal["states", "state pairs", "actions"]

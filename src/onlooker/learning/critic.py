@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from onlooker import networks, normalize
+from onlooker.learning import networks, normalize
 from onlooker.types import Array, Metrics, Params
 
 POWER_ITERATIONS = 8  # for the spectral norm of a weight matrix

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from onlooker import normalize
 from onlooker.errors import UserError
-from onlooker.normalize import Stats
+from onlooker.learning import normalize
+from onlooker.learning.normalize import Stats
 from onlooker.types import Array, Params
 
 Initializer = Callable[[jax.Array, tuple[int, int]], jax.Array]

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from onlooker.descent import Known, descend
+from onlooker.learning.descent import Known, descend
 from onlooker.types import Array, Metrics, Params
 
 Loss = Callable[[Params, Any, Any, jax.Array], tuple[Array, Metrics]]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from onlooker.errors import UserError
-from onlooker.runs import RunFolder
+from onlooker.runs.folder import RunFolder
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""The parts that methods learn with: pure functions over arrays, nothing that steps an environment."""
