@@ -9,7 +9,8 @@ import pytest
 from probes import Breaks, Probe, Stroll
 
 from onlooker.collect import WINDOW, Collector, Ended, HostPolicy
-from onlooker.envs import Pool, make_pool
+from onlooker.envs.make import make_pool
+from onlooker.envs.pool import Pool
 from onlooker.errors import UserError
 from onlooker.learning import networks, normalize
 from onlooker.learning.networks import Actor, PolicyOptions

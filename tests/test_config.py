@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from onlooker import config
-from onlooker.config import Budget, Config, Factors, World
+from onlooker.config import Budget, Config
+from onlooker.envs.world import Factors, World, parse_wind
 from onlooker.errors import UserError
 from onlooker.learning.ppo import PPOOptions
 from onlooker.methods.oracle import PPOMethod
-from onlooker.options.spelling import parse_count, parse_kwargs, parse_wind
+from onlooker.options.spelling import parse_count, parse_kwargs
 
 
 def ppo_with(settings: dict[str, Any]) -> Config:

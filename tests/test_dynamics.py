@@ -9,8 +9,9 @@ import mujoco
 import numpy as np
 import pytest
 
-from onlooker.envs import PRESETS, Dynamics, make_env
-from onlooker.envs.dynamics import AIR, parse_factor, resolve
+from onlooker.envs.dynamics import AIR, apply
+from onlooker.envs.make import make_env
+from onlooker.envs.world import PRESETS, Dynamics, parse_factor, resolve
 from onlooker.errors import UserError
 
 MASSES = {"HalfCheetah-v5": 14.0, "Hopper-v5": 15.82, "Walker2d-v5": 23.677, "Ant-v5": 0.911}
@@ -38,7 +39,7 @@ def compiled(robot: str) -> mujoco.MjModel:
 
 def edited(robot: str, **changes: Any) -> mujoco.MjModel:
     model = compiled(robot)
-    Dynamics(**changes).apply(model)
+    apply(Dynamics(**changes), model)
     return model
 
 
@@ -119,7 +120,7 @@ def test_an_edited_model_equals_the_recompiled_xml(robot: str, factor: str) -> N
 def test_masses_as_shipped_and_doubled(robot: str) -> None:
     assert compiled(robot).body_mass.sum() == pytest.approx(MASSES[robot], abs=5e-4)
     doubled = compiled(robot)
-    PRESETS["high-density"].apply(doubled)
+    apply(PRESETS["high-density"], doubled)
     assert doubled.body_mass.sum() == pytest.approx(2 * compiled(robot).body_mass.sum(), rel=1e-14)
     assert mujoco.mj_getTotalmass(doubled) == pytest.approx(2 * MASSES[robot], abs=1e-3)
 
@@ -167,7 +168,7 @@ def test_wind_sets_the_wind_and_gives_air_where_there_is_none(robot: str) -> Non
 def test_wind_keeps_a_medium_that_is_there() -> None:
     model = make_env("Swimmer-v5").unwrapped.model  # type: ignore[attr-defined]
     medium = model.opt.density, model.opt.viscosity
-    Dynamics(wind=(1, 0, 0)).apply(model)
+    apply(Dynamics(wind=(1, 0, 0)), model)
     assert medium[0] > 0
     assert (model.opt.density, model.opt.viscosity) == medium
 
@@ -296,7 +297,7 @@ def test_only_the_actuated_tree_is_the_robot() -> None:
           <body name="wall" pos="5 0 0"><geom size=".1"/></body>
         </worldbody><actuator><motor joint="j"/></actuator></mujoco>""")
     mass, friction = model.body_mass.copy(), model.geom_friction.copy()
-    Dynamics(density=2, friction=3).apply(model)
+    apply(Dynamics(density=2, friction=3), model)
     assert (model.body_mass[1:] / mass[1:]).tolist() == [2, 2, 1, 1]
     assert (model.geom_friction / friction)[:, 0].tolist() == pytest.approx([1, 3, 3, 1, 1], rel=1e-15)
 

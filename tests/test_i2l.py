@@ -12,7 +12,7 @@ from onlooker import api, config
 from onlooker.__main__ import main
 from onlooker.collect import Collector, HostPolicy
 from onlooker.demos import Demos
-from onlooker.envs import make_pool
+from onlooker.envs.make import make_pool
 from onlooker.errors import UserError
 from onlooker.learning import networks
 from onlooker.learning.updating import Updater

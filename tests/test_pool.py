@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from probes import Breaks, DictObservations, DiscreteActions, Probe, Stroll, not_an_env
 
-from onlooker.envs import PRESETS, Dynamics, Pool, make_env, make_pool
-from onlooker.envs.make import EnvSource
-from onlooker.envs.pool import Crew, GymPool, MujocoPool
+from onlooker.envs.dynamics import apply
+from onlooker.envs.make import EnvSource, make_env, make_pool
+from onlooker.envs.pool import Crew, GymPool, MujocoPool, Pool
+from onlooker.envs.world import PRESETS, Dynamics
 from onlooker.errors import UserError
 
 ROBOTS = ["HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Ant-v5"]
@@ -51,7 +52,7 @@ def robot_and_twins(robot: str, dynamics: Dynamics, num_envs: int, **settings: A
     given = settings if limit is None else settings | {"max_episode_steps": limit}
     twins = [gym.make(robot, disable_env_checker=True, **given) for _ in range(num_envs)]
     for twin in twins:
-        dynamics.apply(twin.unwrapped.model)  # type: ignore[attr-defined]
+        apply(dynamics, twin.unwrapped.model)  # type: ignore[attr-defined]
     return pool, twins
 
 
@@ -241,7 +242,7 @@ def test_other_mujoco_environments_have_dynamics_too() -> None:
     assert isinstance(pool, GymPool)
     twins = [gym.make("InvertedPendulum-v5") for _ in range(2)]
     for twin in twins:
-        dynamics.apply(twin.unwrapped.model)  # type: ignore[attr-defined]
+        apply(dynamics, twin.unwrapped.model)  # type: ignore[attr-defined]
     assert_equals_gymnasium(pool, twins, random_actions(pool, 100, 3.0))
 
 

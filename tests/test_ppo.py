@@ -13,8 +13,7 @@ from probes import Aim, Delayed, Endless, Follow, Probe
 from scipy import stats as scipy_stats
 
 from onlooker.collect import Collector, HostPolicy
-from onlooker.envs import make_pool
-from onlooker.envs.make import EnvSource
+from onlooker.envs.make import EnvSource, make_pool
 from onlooker.learning import networks, normalize, ppo, rewards
 from onlooker.learning.descent import clipped_adam
 from onlooker.learning.networks import PolicyOptions

@@ -16,11 +16,10 @@ import pytest
 
 from onlooker import __main__ as command_line
 from onlooker import demos
-from onlooker.config import World
 from onlooker.demos import Demos
 from onlooker.envs import films, render
-from onlooker.envs.dynamics import Dynamics
 from onlooker.envs.make import make_env
+from onlooker.envs.world import Dynamics, World
 from onlooker.errors import UserError
 from onlooker.learning import networks
 from onlooker.learning.networks import PolicyOptions

@@ -145,7 +145,7 @@ def test_the_folder_that_a_run_really_writes_is_understood(tmp_path: Path) -> No
 
 def test_what_must_agree_with_other_rooms_does() -> None:
     from onlooker.config import FORMAT as WRITTEN
-    from onlooker.envs.dynamics import PRESETS as REAL
+    from onlooker.envs.world import PRESETS as REAL
 
     assert WRITTEN == FORMAT
     assert {name: dynamics.changes for name, dynamics in REAL.items()} == PRESETS

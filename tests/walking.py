@@ -6,7 +6,8 @@ import jax
 import numpy as np
 
 from onlooker.collect import Collector, HostPolicy
-from onlooker.envs import Pool, make_pool
+from onlooker.envs.make import make_pool
+from onlooker.envs.pool import Pool
 from onlooker.learning.updating import Updater
 from onlooker.methods import Problem
 from onlooker.types import Method, Rollout

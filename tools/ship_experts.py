@@ -14,9 +14,9 @@ from pathlib import Path
 
 from onlooker import demos
 from onlooker.demos.shipped import ROBOTS, robot_of
-from onlooker.evaluation import by_policy, evaluate
-from onlooker.record import to_demos
-from onlooker.runs.folder import RunFolder, policy_file
+from onlooker.evaluation import by_policy, evaluate, to_demos
+from onlooker.runs import policy_file
+from onlooker.runs.folder import RunFolder
 from onlooker.runs.layout import read_json
 from onlooker.storage import atomic, sha256
 

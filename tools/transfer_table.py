@@ -6,9 +6,8 @@ Each cell is what `onlooker evaluate --expert ROBOT --dynamics NAME` prints: mea
 deterministic episodes from fixed seeds, and the mean length.
 """
 
-from onlooker.config import Factors
 from onlooker.demos import shipped
-from onlooker.envs import PRESETS
+from onlooker.envs.world import PRESETS, Factors
 from onlooker.evaluation import by_chance, by_policy, by_rest, evaluate, summarize
 from onlooker.runs import policy_file
 

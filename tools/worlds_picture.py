@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from onlooker.config import Factors
 from onlooker.demos import shipped
 from onlooker.envs.films import film_strip, side_by_side
+from onlooker.envs.make import pool_for
 from onlooker.envs.render import film, filming
+from onlooker.envs.world import Factors
 from onlooker.evaluation import by_policy, evaluate, summarize
 from onlooker.runs import policy_file
-from onlooker.runs.policy_file import pool_for
 
 WORLDS = {
     "none": "at home",

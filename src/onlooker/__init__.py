@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Any:
     if name in ("demos", "report"):
         return importlib.import_module(f"onlooker.{name}")
     if name == "Dynamics":
-        return importlib.import_module("onlooker.envs").Dynamics
+        return importlib.import_module("onlooker.envs.world").Dynamics
     if name in __all__:
         return getattr(importlib.import_module("onlooker.api"), name)
     raise AttributeError(f"module 'onlooker' has no attribute {name!r}")

@@ -17,6 +17,7 @@ from scipy.spatial.distance import cdist
 
 from onlooker import evaluation, storage
 from onlooker.config import Config
+from onlooker.envs.make import pool_for
 from onlooker.errors import UserError
 from onlooker.learning.airl import airl
 from onlooker.learning.cloning import given
@@ -81,7 +82,7 @@ def oracle_pairs(oracle: RunFolder, squash: bool) -> tuple[np.ndarray, np.ndarra
     """States of one deterministic episode of the oracle, and its actions as the imitator would draw them."""
     policy = policy_file.load(oracle.path / "policy.npz")
     episode = evaluation.evaluate(policy.world, evaluation.by_policy(policy), 1)[0]
-    pool = policy_file.pool_for(policy.world, 1, 0)
+    pool = pool_for(policy.world, 1, 0)
     pool.close()
     drawn = as_drawn(episode.action, pool.action_low, pool.action_high, squash)
     return episode.obs.astype(np.float32), drawn.astype(np.float32)

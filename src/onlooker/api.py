@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from onlooker import config, evaluation, loop
-from onlooker.config import Factors, fill
+from onlooker.config import fill
+from onlooker.envs.world import Factors
 from onlooker.runs import policy_file
 from onlooker.runs.layout import read_metrics
 from onlooker.runs.policy_file import Policy

@@ -5,77 +5,18 @@ import math
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from onlooker import __version__
-from onlooker.envs import Pool
-from onlooker.envs.dynamics import Dynamics, resolve
+from onlooker.envs.pool import Pool
+from onlooker.envs.world import World
 from onlooker.errors import UserError, nearest
 from onlooker.methods import Problem, find
 from onlooker.methods.presets import merged, preset_settings
-from onlooker.options.spelling import Count, FactorOption, Keywords, Wind
+from onlooker.options.spelling import Count
 
 FORMAT = 1  # of the run folder
-
-
-@dataclass(frozen=True)
-class Factors:
-    """Single changes of the physics; each replaces the preset's."""
-
-    gravity: FactorOption = None
-    """Factor on gravity."""
-    density: FactorOption = None
-    """Factor on mass and inertia of the robot, or per body: torso=2,foot=0.5."""
-    friction: FactorOption = None
-    """Factor on the friction of the robot's geoms (not the floor's), or per body."""
-    damping: FactorOption = None
-    """Factor on joint damping, or per joint."""
-    armature: FactorOption = None
-    """Factor on joint armature, or per joint."""
-    stiffness: FactorOption = None
-    """Factor on joint springs, or per joint."""
-    gear: FactorOption = None
-    """Factor on the actuators' strength, or per driven joint."""
-    wind: Wind | None = None
-    """Wind in m/s."""
-
-    def given(self) -> dict[str, Any]:
-        """The changes that were asked for."""
-        factors = {name: getattr(self, name) for name in Factors.__dataclass_fields__}
-        return {name: value for name, value in factors.items() if value is not None}
-
-
-@dataclass(frozen=True)
-class World(Factors):
-    """Where the learner lives."""
-
-    env: str = "HalfCheetah-v5"
-    """A Gymnasium id, or `module:factory` for an environment of your own. Box spaces only."""
-    env_kwargs: Keywords = field(default_factory=dict)
-    """Keywords for the environment, for example include_cfrc_ext_in_observation=false or xml_file=my.xml."""
-    max_episode_steps: Count | None = None
-    """Cut episodes after this many steps; needed where the environment has no time limit."""
-    dynamics: str = "none"
-    """none, low-gravity, high-density, high-friction or high-damping. Single factors replace the preset's."""
-
-    def resolve(self) -> Dynamics:
-        """The preset with the explicit factors in place of its own."""
-        return resolve(self.dynamics, **self.given())
-
-    def check(self) -> None:
-        """Refuse what can't work, before anything starts."""
-        self.resolve()
-        if self.max_episode_steps is not None and self.max_episode_steps < 1:
-            raise UserError(f"--max-episode-steps must be at least 1, not {self.max_episode_steps}")
-
-    def under(self, dynamics: str | None, factors: Factors) -> "World":
-        """The same robot elsewhere: another preset clears the old factors, single factors come on top."""
-        kept = self.given() if dynamics is None else {}
-        changes: dict[str, Any] = {**dict.fromkeys(Factors.__dataclass_fields__), **kept, **factors.given()}
-        changed = replace(self, **changes, dynamics=dynamics or self.dynamics)
-        changed.check()
-        return changed
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,18 @@
 """How good a policy is: whole deterministic episodes from fixed seeds, observation statistics frozen."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from onlooker import __version__
 from onlooker.collect import HostPolicy
-from onlooker.config import World
 from onlooker.demos import Demos
-from onlooker.envs import Pool
+from onlooker.envs.make import pool_for
+from onlooker.envs.pool import Pool
+from onlooker.envs.world import World
 from onlooker.errors import UserError
-from onlooker.runs.policy_file import Policy, pool_for
+from onlooker.runs.policy_file import Policy
 
 SEED = 2**32  # one more than a run's seed can be: evaluation episodes start where no training episode does
 
@@ -112,3 +114,27 @@ def summarize(recordings: list[Recording]) -> dict[str, float]:
         "length_mean": float(lengths.mean()),
         "episodes": len(recordings),
     }
+
+
+def to_demos(recordings: list[Recording], world: World, made: dict[str, Any]) -> Demos:
+    """Episodes one after the other, with where they come from. Their successors are left out: the next row has them."""
+    ends = np.cumsum([len(recording.reward) for recording in recordings]) - 1
+    terminated, truncated = np.zeros(ends[-1] + 1, bool), np.zeros(ends[-1] + 1, bool)
+    for end, recording in zip(ends, recordings):
+        terminated[end], truncated[end] = recording.terminated, not recording.terminated
+    returns = [recording.ret for recording in recordings]
+    return Demos(
+        obs=np.concatenate([recording.obs for recording in recordings]),
+        action=np.concatenate([recording.action for recording in recordings]),
+        terminated=terminated,
+        truncated=truncated,
+        lengths=np.diff(ends, prepend=-1),
+        meta={
+            "env": world.env,
+            "env_kwargs": world.env_kwargs,
+            "dynamics": world.resolve().changes,
+            "returns": returns,
+            "policy": made,
+            "recorded_by": f"onlooker {__version__}",
+        },
+    )

@@ -11,13 +11,13 @@ import numpy as np
 
 from onlooker import __version__
 from onlooker.collect import Collector, HostPolicy
+from onlooker.envs.make import pool_for
 from onlooker.evaluation import by_policy, evaluate, reference_returns, summarize
 from onlooker.learning.updating import Updater
 from onlooker.runs import checkpoint, policy_file
 from onlooker.runs.folder import RunFolder
 
 SNAPSHOTS = 20  # evenly spaced over a run
-
 Watcher = Callable[[int, dict[str, float]], None]
 """Called with (iterations done, metrics) after each iteration."""
 
@@ -31,7 +31,7 @@ def train(
 ) -> dict[str, Any]:
     """Run, or go on with, the run in this folder to its end; the result."""
     config, budget = folder.config, folder.config.budget
-    pool = policy_file.pool_for(config.world, budget.num_envs, budget.seed, threads)
+    pool = pool_for(config.world, budget.num_envs, budget.seed, threads)
     method = config.options.build(config.problem(pool), folder.demo)
     key = jax.random.key(budget.seed)
     state = method.init(jax.random.fold_in(key, 0))

@@ -10,7 +10,7 @@ import numpy as np
 from onlooker import demos
 from onlooker.config import Config
 from onlooker.demos import Demos, shipped
-from onlooker.envs import make_env, time_limit
+from onlooker.envs.make import make_env, time_limit
 from onlooker.errors import UserError
 from onlooker.methods import Problem
 from onlooker.methods.watching import EDGE, within_bounds

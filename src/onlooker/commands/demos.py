@@ -12,9 +12,9 @@ import tyro
 from onlooker import demos
 from onlooker.commands.evaluate import find_policy
 from onlooker.commands.parse import parse
-from onlooker.config import Factors
 from onlooker.demos import Demos, shipped
-from onlooker.envs import make_env
+from onlooker.envs.make import make_env
+from onlooker.envs.world import Factors
 from onlooker.errors import UserError, nearest
 
 Source = Annotated[str, tyro.conf.Positional]
@@ -150,8 +150,7 @@ def _film_strip(demo: Demos) -> list | None:
 
 
 def _record(args: Record) -> None:
-    from onlooker.evaluation import by_policy, evaluate
-    from onlooker.record import to_demos
+    from onlooker.evaluation import by_policy, evaluate, to_demos
 
     policy = find_policy(args.run, args.expert)
     world = policy.world.under(args.dynamics, args)

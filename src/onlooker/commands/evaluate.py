@@ -8,8 +8,8 @@ from typing import Annotated
 import tyro
 
 from onlooker.commands.parse import parse
-from onlooker.config import Factors
 from onlooker.demos import shipped
+from onlooker.envs.world import Factors
 from onlooker.errors import UserError
 from onlooker.runs.policy_file import Policy
 from onlooker.runs.policy_file import load as load_policy

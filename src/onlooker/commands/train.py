@@ -10,8 +10,9 @@ import tyro
 
 from onlooker.commands.parse import parse
 from onlooker.commands.progress import Progress
-from onlooker.config import Budget, Config, World, make
+from onlooker.config import Budget, Config, make
 from onlooker.demos import shipped
+from onlooker.envs.world import World
 from onlooker.errors import UserError
 from onlooker.methods import ELSEWHERE, METHODS, find
 from onlooker.runs import wandb_log

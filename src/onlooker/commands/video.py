@@ -10,8 +10,8 @@ import tyro
 
 from onlooker.commands.evaluate import find_policy
 from onlooker.commands.parse import parse
-from onlooker.config import Factors, World
 from onlooker.demos import shipped
+from onlooker.envs.world import Factors, World
 from onlooker.errors import UserError
 from onlooker.options.spelling import Count
 from onlooker.runs.policy_file import Policy
@@ -85,9 +85,9 @@ def film_policy(
 
     The policy is called by the method that made it unless it has another name.
     """
+    from onlooker.envs.make import pool_for
     from onlooker.envs.render import film, filming, pace
     from onlooker.evaluation import by_policy
-    from onlooker.runs.policy_file import pool_for
 
     pool = pool_for(world, 1, seed)  # knows the sizes and bounds that the policy is checked against
     try:

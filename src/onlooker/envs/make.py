@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium as gym
-import mujoco
 
-from onlooker.envs.dynamics import Dynamics
+from onlooker.envs.dynamics import apply
+from onlooker.envs.engine import mujoco
 from onlooker.envs.pool import GymPool, MujocoPool, Pool
 from onlooker.envs.tasks import TASKS
+from onlooker.envs.world import Dynamics, World
 from onlooker.errors import UserError, nearest
 from onlooker.importing import from_path
 
@@ -48,7 +49,7 @@ def make_env(
             raise UserError(
                 f"{_name(source)} has no MuJoCo model, so its {', '.join(dynamics.changes)} can't be changed"
             )
-        dynamics.apply(model)
+        apply(dynamics, model)
     _check_spaces(source, env)
     limit = max_episode_steps or time_limit(env)
     if limit is None:
@@ -85,6 +86,13 @@ def make_pool(
         os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     )
     return MujocoPool(task(env.unwrapped), num_envs, seed, limit, env.action_space, threads)
+
+
+def pool_for(world: World, num_envs: int, seed: int, threads: int | None = None) -> Pool:
+    """A pool of environments in this world, freshly reset."""
+    pool = make_pool(world.env, num_envs, seed, world.env_kwargs, world.resolve(), world.max_episode_steps, threads)
+    pool.reset()
+    return pool
 
 
 def time_limit(env: gym.Env) -> int | None:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import gymnasium as gym
-import mujoco
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from onlooker.envs.engine import mujoco
 from onlooker.envs.tasks import HalfCheetah
 from onlooker.errors import UserError
 

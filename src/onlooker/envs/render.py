@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import gymnasium as gym
-import mujoco
 import numpy as np
 
 from onlooker.demos import Demos
-from onlooker.envs.dynamics import Dynamics
+from onlooker.envs.engine import mujoco
 from onlooker.envs.films import first_line
 from onlooker.envs.make import EnvSource, make_env
 from onlooker.envs.tasks import TASKS
+from onlooker.envs.world import Dynamics
 from onlooker.errors import UserError
 
 SIZE = (480, 360)  # width, height of a picture

@@ -9,12 +9,13 @@ contact forces. `watch` names the arrays inside an MjData that make a row; the p
 
 from typing import Any
 
-import mujoco
 import numpy as np
 from gymnasium.envs.mujoco.ant_v5 import AntEnv
 from gymnasium.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
 from gymnasium.envs.mujoco.hopper_v5 import HopperEnv
 from gymnasium.envs.mujoco.walker2d_v5 import Walker2dEnv
+
+from onlooker.envs.engine import mujoco
 
 
 class HalfCheetah:

@@ -5,10 +5,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from onlooker.envs.dynamics import Factor, parse_factor
 
-
-def _spelled(parse: Any, show: Any, metavar: str) -> Any:
+def spelled(parse: Any, show: Any, metavar: str) -> Any:
     """How a type of ours is written on the command line: one word."""
     return tyro.constructors.PrimitiveConstructorSpec(
         nargs=1,
@@ -45,12 +43,6 @@ def _json_or_text(text: str) -> Any:
         return {"True": True, "False": False}.get(text, text)
 
 
-def parse_wind(text: str) -> tuple[float, ...]:
-    """`5` (along x) or `5,0,0`."""
-    speeds = tuple(float(word) for word in text.split(","))
-    return speeds if len(speeds) != 1 else (*speeds, 0.0, 0.0)
-
-
 def parse_dims(text: str) -> tuple[int, ...]:
     """`0-7,10` -> (0, 1, ..., 7, 10)."""
     dims: list[int] = []
@@ -63,8 +55,6 @@ def parse_dims(text: str) -> tuple[int, ...]:
     return tuple(dims)
 
 
-Count = Annotated[int, _spelled(parse_count, str, "N")]
-FactorOption = Annotated[Factor | None, _spelled(parse_factor, str, "X | NAME=X,...")]
-Wind = Annotated[tuple[float, ...], _spelled(parse_wind, str, "X | X,Y,Z")]
-Keywords = Annotated[dict[str, Any], _spelled(parse_kwargs, json.dumps, "JSON | KEY=VALUE,...")]
-Dims = Annotated[tuple[int, ...], _spelled(parse_dims, lambda dims: ",".join(map(str, dims)), "0-7,10")]
+Count = Annotated[int, spelled(parse_count, str, "N")]
+Keywords = Annotated[dict[str, Any], spelled(parse_kwargs, json.dumps, "JSON | KEY=VALUE,...")]
+Dims = Annotated[tuple[int, ...], spelled(parse_dims, lambda dims: ",".join(map(str, dims)), "0-7,10")]

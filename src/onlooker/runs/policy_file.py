@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import jax
 
 from onlooker import storage
-from onlooker.config import World, fill
-from onlooker.envs import Pool, make_pool
+from onlooker.config import fill
+from onlooker.envs.world import World
 from onlooker.errors import UserError
 from onlooker.learning import networks
 from onlooker.learning.networks import Actor, PolicyOptions
@@ -45,10 +45,3 @@ def load(path: Path) -> Policy:
     template = networks.init_actor(jax.random.key(0), obs_size, action_size, options)
     actor = checkpoint.unflatten(template, arrays, "")
     return Policy(actor, options, fill(World, meta["world"], "world"), meta["about"])
-
-
-def pool_for(world: World, num_envs: int, seed: int, threads: int | None = None) -> Pool:
-    """A pool of environments in this world, freshly reset."""
-    pool = make_pool(world.env, num_envs, seed, world.env_kwargs, world.resolve(), world.max_episode_steps, threads)
-    pool.reset()
-    return pool
