@@ -13,9 +13,10 @@ from onlooker import demos
 from onlooker.commands.evaluate import find_policy
 from onlooker.commands.parse import parse
 from onlooker.demos import Demos, shipped
+from onlooker.demos.dataset import brief
 from onlooker.envs.make import make_env
 from onlooker.envs.world import Factors
-from onlooker.errors import UserError, nearest
+from onlooker.errors import UserError, nearest, printable
 
 Source = Annotated[str, tyro.conf.Positional]
 
@@ -106,7 +107,7 @@ def run(argv: list[str]) -> int:
         raise UserError(f"unknown action {argv[0]!r}{nearest(argv[0], ACTIONS)}")
     arguments, act = ACTIONS[argv[0]]
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *rest: print(f"warning: {message}")
+        warnings.showwarning = lambda message, *rest: print(f"warning: {printable(str(message))}")
         act(parse(arguments, argv[1:], f"onlooker demos {argv[0]}", arguments.__doc__ or ""))
     return 0
 
@@ -120,8 +121,8 @@ def describe(name: str, demo: Demos) -> str:
     if returns is not None:
         parts.append(f"return {returns.mean():.0f}")
     if "env" in demo.meta:
-        parts.append(str(demo.meta["env"]))
-    return f"{name}: {', '.join(parts)}"
+        parts.append(brief(demo.meta["env"]))
+    return f"{printable(name)}: {', '.join(parts)}"
 
 
 def _list(args: List) -> None:
@@ -133,7 +134,7 @@ def _show(args: Show) -> None:
     demo = demos.load(args.demo)
     print(describe(args.demo, demo))
     for key, value in demo.meta.items():
-        print(f"  {key}: {value}")
+        print(f"  {brief(key)}: {brief(value, 800)}")
     out = args.out or Path(f"{Path(args.demo).stem}.png")
     demos.draw(demo, out, _film_strip(demo))
     print(f"drawn to {out}")

@@ -13,19 +13,11 @@ from typing import Any
 import numpy as np
 
 from onlooker.demos import shipped
-from onlooker.demos.convert import (
-    READERS,
-    export,
-    from_minari,
-    import_file,
-    read_csv,
-    read_hdf5,
-    to_minari,
-    write_csv,
-    write_hdf5,
-)
-from onlooker.demos.dataset import Demos, check, from_arrays, read_npz, save
+from onlooker.demos.convert import READERS, export, from_minari, import_file, read_hdf5, to_minari, write_hdf5
+from onlooker.demos.dataset import Demos, check, from_arrays
+from onlooker.demos.files import read_npz, save
 from onlooker.demos.picture import draw
+from onlooker.demos.tables import read_csv, write_csv
 from onlooker.errors import UserError
 
 __all__ = [
@@ -48,12 +40,13 @@ __all__ = [
 ]
 
 
-def load(source: Any, *, obs_size: int | None = None, env_name: str = "the environment") -> Demos:
+def load(source: Any, *, obs_size: int | None = None, env_name: str = "the environment", quiet: bool = False) -> Demos:
     """Load and check a demonstration. What looks odd is a UserWarning, what cannot be used a UserError.
 
     source: a shipped name ("halfcheetah", "HalfCheetah-v5", "halfcheetah-actions", "halfcheetah-10"), a path that
     ends in .npz, .csv or .h5, `minari:<id>`, Demos, an array [T, D] or [E, T, D], or a dict of arrays with the file's
-    keys. obs_size: how many numbers a state of the environment `env_name` has, if that is to be checked.
+    keys. obs_size: how many numbers a state of the environment `env_name` has, if that is to be checked. quiet: what
+    looks odd was said before.
     """
     where = f"{source}: " if isinstance(source, str | Path) else ""
     demos = _read(source)
@@ -61,7 +54,7 @@ def load(source: Any, *, obs_size: int | None = None, env_name: str = "the envir
         found = check(demos, obs_size, env_name)
     except UserError as error:
         raise UserError(f"{where}{error}") from None
-    for warning in found:
+    for warning in () if quiet else found:
         warnings.warn(f"{where}{warning}", UserWarning, stacklevel=2)
     return demos
 
@@ -72,7 +65,9 @@ def _read(source: Any) -> Demos:
     if isinstance(source, Mapping):
         return from_arrays(source)
     if isinstance(source, str | Path):
-        path = Path(source).expanduser()
+        if not str(source).strip():
+            raise UserError("the name of the demonstration is empty; give a file or a shipped one's name")
+        path = Path(os.path.expanduser(source))
         is_file = str(source).startswith("minari:") or path.suffix.lower() in READERS or os.path.exists(path)
         if isinstance(source, str) and (not is_file or source.lower() in shipped.names()):
             return read_npz(shipped.path(source))

@@ -1,137 +1,23 @@
-"""Recordings in other formats: tables of numbers (csv), HDF5 (also D4RL's names) and Minari datasets."""
+"""Recordings by their ending: tables, .npz, HDF5 (also D4RL's names); and Minari datasets."""
 
 import importlib
-import itertools
+import json
+import math
 import os
 import re
 import warnings
-from array import array
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from onlooker.demos.dataset import (
-    KEYS,
-    Demos,
-    check,
-    from_arrays,
-    new_file,
-    one_line,
-    read_npz,
-    reading,
-    refuse_bomb,
-    save,
-    to_arrays,
-)
+from onlooker.demos.dataset import KEYS, Demos, brief, check, from_arrays, read_meta, to_arrays
+from onlooker.demos.files import new_file, one_line, read_npz, reading, refuse_bomb, save
+from onlooker.demos.tables import read_csv, write_csv
 from onlooker.errors import UserError, nearest
 
 # In the order of KEYS: obs, action, next_obs, terminated, truncated.
 D4RL_NAMES = dict(zip(("observations", "actions", "next_observations", "terminals", "timeouts"), KEYS))
-
-
-def read_csv(path: str | Path) -> Demos:
-    """Read a table with a row a state; cells apart by comma, semicolon, tab or blanks; `#` lines are skipped.
-
-    A header names columns obs_0.., action_0.., next_obs_0.., episode, terminated, truncated. Without one, all is obs.
-    """
-    path = Path(path)
-    with reading(path, "a table of numbers"), open(path, newline=None, encoding="utf-8-sig") as file:
-        refuse_bomb(path.stat().st_size, path.stat().st_size)
-        rows = _rows(file)
-        first_line, names = next(rows, (0, []))
-        if any(_number(cell) is not None for cell in names):  # numbers, so not a header
-            rows = itertools.chain([(first_line, names)], rows)
-            names = [f"obs_{column}" for column in range(len(names))]
-        places, ignored = _columns(names)
-        used = sorted(itertools.chain(*places.values()))
-        table = _table(rows, names, used)
-        arrays: dict[str, Any] = {key: table[:, np.searchsorted(used, places[key])] for key in places}
-        for key in ("terminated", "truncated", "episode"):
-            if key in arrays:
-                arrays[key] = arrays[key][:, 0]
-        if "episode" in arrays:
-            arrays["lengths"] = _runs(arrays.pop("episode"))
-        return from_arrays(arrays, ignored)
-
-
-def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """Line numbers from 1, and the cells of each line that has any. The first line shows what parts the cells."""
-    separator, seen = None, False
-    for number, line in enumerate(lines, 1):
-        text = line.strip("\n ")
-        if not text or text.startswith("#"):
-            continue
-        if not seen:
-            separator, seen = next((mark for mark in ";\t," if mark in text), None), True
-        yield number, [cell.strip().strip('"') for cell in text.split(separator)]
-
-
-def _number(cell: str) -> float | None:
-    """The number in a cell, or None. True and false are 1 and 0."""
-    try:
-        return float(cell)
-    except ValueError:
-        return {"true": 1.0, "false": 0.0}.get(cell.lower())
-
-
-def _columns(names: list[str]) -> tuple[dict[str, list[int]], list[str]]:
-    """Where the columns of each key are, in the order of their numbers; and the names that mean nothing here."""
-    numbered: dict[str, dict[int, int]] = {}
-    ignored = []
-    for place, name in enumerate(names):
-        if match := re.fullmatch(r"(obs|action|next_obs)_(\d{1,6})|(episode|terminated|truncated)", name.lower()):
-            columns = numbered.setdefault(match[1] or match[3], {})
-            if int(match[2] or 0) in columns:
-                raise UserError(f"two columns are named {name!r}")
-            columns[int(match[2] or 0)] = place
-        else:
-            ignored.append(name)
-    if "obs" not in numbered:
-        raise UserError(f"no column is named obs_0, obs_1, ... (found: {names[:8]}); rename them or drop the header")
-    for key, columns in numbered.items():
-        missing = sorted(set(range(len(columns))) - columns.keys())
-        if missing:
-            raise UserError(f"column {key}_{missing[0]} is missing: they are numbered from 0 without a gap")
-    return {key: [columns[i] for i in range(len(columns))] for key, columns in numbered.items()}, ignored
-
-
-def _table(rows: Iterable[tuple[int, list[str]]], names: list[str], used: list[int]) -> np.ndarray:
-    """[rows, used columns] float64."""
-    values = array("d")
-    for line, cells in rows:
-        if len(cells) != len(names):
-            raise UserError(f"line {line}: {len(cells)} cells, but the first row has {len(names)}")
-        for column in used:
-            value = _number(cells[column])
-            if value is None:
-                where = f"line {line}, column {column + 1} ({names[column]})"
-                raise UserError(f"{where}: {cells[column]!r} is not a number")
-            values.append(value)
-    return np.array(values).reshape(-1, len(used))
-
-
-def _runs(labels: np.ndarray) -> np.ndarray:
-    """[E] the lengths of the runs of equal labels [T]."""
-    starts = np.flatnonzero(np.diff(labels, prepend=np.nan) != 0)
-    names, times = np.unique(labels[starts], return_counts=True)
-    if (times > 1).any():
-        raise UserError(f"episode {names[times > 1][0]:g} is in two places: an episode's rows must follow each other")
-    return np.diff(starts, append=len(labels))
-
-
-def write_csv(path: str | Path, demos: Demos, *, overwrite: bool = False) -> None:
-    """Write a comma-separated table with a header. Numbers come back exactly; metadata is not kept."""
-    parts: dict[str, np.ndarray] = {"episode": np.repeat(np.arange(len(demos.lengths)), demos.lengths)}
-    for key in ("obs", "action", "next_obs"):
-        values = getattr(demos, key)
-        parts |= {} if values is None else {f"{key}_{i}": column for i, column in enumerate(values.T)}
-    for key in ("terminated", "truncated"):
-        parts |= {} if getattr(demos, key) is None else {key: getattr(demos, key)}
-    table = np.column_stack([column.astype(np.float64) for column in parts.values()])
-    with new_file(Path(path), overwrite) as stream:
-        np.savetxt(stream, table, "%.9g", ",", header=",".join(parts), comments="")  # 9 digits tell float32 apart
 
 
 def _need(module: str, extra: str) -> Any:
@@ -150,7 +36,7 @@ def read_hdf5(path: str | Path) -> Demos:
             raise UserError("the inside of a Minari dataset; import its folder, or minari:<id>")
         readable = {*KEYS, *D4RL_NAMES, "rewards"}
         known = {name: _own_dataset(h5py, file, name) for name in file if name in readable}
-        refuse_bomb(sum(dataset.nbytes for dataset in known.values()), path.stat().st_size)
+        refuse_bomb(sum(map(_unpacked, known.values())), path)
         arrays = {}
         for name, dataset in known.items():
             key = D4RL_NAMES.get(name, name)
@@ -174,6 +60,11 @@ def _own_dataset(h5py: Any, file: Any, name: str) -> Any:
     return file[name]
 
 
+def _unpacked(dataset: Any) -> int:
+    """How many bytes reading a dataset takes. A chunk is unpacked whole, however little of it is in the dataset."""
+    return max(dataset.nbytes, math.prod(dataset.chunks or (0,)) * dataset.dtype.itemsize)
+
+
 def write_hdf5(path: str | Path, demos: Demos, *, overwrite: bool = False) -> None:
     """Write datasets named as in the .npz file; meta is a JSON string."""
     h5py = _need("h5py", "hdf5")
@@ -195,7 +86,9 @@ def from_minari(dataset: str | Path) -> Demos:
         if folder is None and str(dataset) not in (local := minari.list_local_datasets()):
             others = nearest(str(dataset), local) if local else ""
             raise UserError(f"no Minari dataset {str(dataset)!r} on this machine; `minari download` gets one{others}")
-        source = minari.MinariDataset(folder) if folder else minari.load_dataset(str(dataset))
+        folder = folder or minari.storage.get_dataset_path(str(dataset)) / "data"
+        _refuse_hostile(folder)
+        source = minari.MinariDataset(folder)
         if not isinstance(source.observation_space, spaces.Box) or len(source.observation_space.shape) != 1:
             shape = f"{type(source.observation_space).__name__} of shape {source.observation_space.shape}"
             raise UserError(f"{dataset}: its states are a {shape}; a flat Box is needed")
@@ -218,12 +111,33 @@ def from_minari(dataset: str | Path) -> Demos:
             terminated=np.concatenate([episode.terminations for episode in episodes]),
             truncated=np.concatenate([episode.truncations for episode in episodes]),
             lengths=np.array([len(episode) for episode in episodes]),
-            meta=meta | source.storage.metadata.get("onlooker", {}),
+            meta=meta | read_meta(json.dumps(source.storage.metadata.get("onlooker", {}))),
         )
     except UserError:
         raise
     except Exception as error:  # Minari parses outside data with assertions, KeyErrors and h5py's errors
         raise UserError(f"{dataset}: not a Minari dataset that can be read ({one_line(error)})") from error
+
+
+def _refuse_hostile(folder: Path) -> None:
+    """Refuse a dataset that would run code, read other files, or take all memory, before Minari opens it."""
+    about = json.loads((folder / "metadata.json").read_text(encoding="utf-8"))
+    if not all(isinstance(about.get(name), str) for name in ("observation_space", "action_space")):
+        raise UserError(f"{folder}: its metadata.json tells no spaces, and to find them Minari would run what it names")
+    h5py = _need("h5py", "minari")
+    for path in folder.glob("*.hdf5"):
+        with h5py.File(path, "r") as file:
+            groups, claimed = [file], 0
+            while groups:
+                group = groups.pop()
+                for name in group:
+                    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                        raise UserError(f"{path}: {brief(name)} is stored in another place")
+                    if isinstance(group[name], h5py.Group):
+                        groups.append(group[name])
+                    else:
+                        claimed += _unpacked(_own_dataset(h5py, group, name))
+            refuse_bomb(claimed, path)
 
 
 def to_minari(demos: Demos, dataset_id: str, env_id: str) -> None:
@@ -291,6 +205,8 @@ def import_file(path: str | Path) -> Demos:
     """Read any recording by its ending, a Minari dataset by `minari:<id>` or by its folder."""
     if str(path).startswith("minari:") or _minari_folder(Path(path)):
         return from_minari(str(path).removeprefix("minari:"))
+    if not str(path).strip():
+        raise UserError("the name of the recording is empty; give a file or minari:<id>")
     ending = Path(path).suffix.lower()
     if ending not in READERS:
         hint = "; save the array with np.savez_compressed(file, obs=array)" if ending == ".npy" else ""
@@ -304,7 +220,10 @@ def export(demos: Demos, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a recording in the format of the path's ending, or to `minari:<id>` (its environment is meta["env"])."""
     ending = Path(path).suffix.lower()
     if str(path).startswith("minari:"):
-        to_minari(demos, str(path).removeprefix("minari:"), demos.meta.get("env", ""))
+        env = demos.meta.get("env")
+        if not isinstance(env, str) or ":" in env:  # Gymnasium would import what stands before the colon
+            raise UserError("the recording names no environment by its Gymnasium id; give it with --env")
+        to_minari(demos, str(path).removeprefix("minari:"), env)
     elif ending in WRITERS:
         WRITERS[ending](path, demos, overwrite=overwrite)
     else:

@@ -1,25 +1,17 @@
-"""Demonstrations in memory and in `.npz` files. A file may come from anywhere: none is unpickled, no size believed."""
+"""Demonstrations in memory: what they hold, what is refused and what looks odd."""
 
 import json
-import math
-import os
 import warnings
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from onlooker.errors import UserError
-from onlooker.storage import atomic
+from onlooker.errors import UserError, printable
 
 KEYS = ("obs", "action", "next_obs", "terminated", "truncated", "lengths", "meta")
-MAX_BYTES = 2 * 2**30
-# Recorded states shrink 2 to 20 times; deflate can reach 1000, which only a bomb needs. Small files are let be.
-MAX_RATIO, SMALL_BYTES = 200, 64 * 2**20
+MAX_META, MAX_DEPTH = 2**20, 50  # characters of JSON, and how deep its lists and objects nest
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +98,10 @@ class Demos:
         values = self.meta.get("returns")
         if not isinstance(values, list) or len(values) != len(self.lengths):
             return None
-        return np.array(values, np.float64) if all(isinstance(v, int | float) for v in values) else None
+        if not all(isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**63) for value in values):
+            return None
+        returns = np.array(values, np.float64)
+        return returns if np.isfinite(returns).all() else None
 
 
 def _array(name: str, value: Any) -> np.ndarray:
@@ -132,8 +127,10 @@ def _numbers(name: str, value: Any) -> np.ndarray:
 def _flags(name: str, value: Any) -> np.ndarray:
     """[T] bool."""
     array = _array(name, value)
-    if array.ndim != 1 or not np.isin(array, (0, 1)).all():
+    if array.ndim != 1:
         raise UserError(f"{name} must be one true or false (1 or 0) a step; it is {array.dtype} of shape {array.shape}")
+    for row in np.flatnonzero(~np.isin(array, (0, 1)))[:1]:
+        raise UserError(f"{name} must be one true or false (1 or 0) a step; it is {array[row]} at row {row}")
     return array.astype(bool, copy=False)
 
 
@@ -150,6 +147,12 @@ def _lengths(value: Any, rows: int, terminated: np.ndarray | None, truncated: np
     least, total = min(array.tolist(), default=1), sum(array.tolist())  # Python's integers: no overflow
     if least < 1 or total != rows:
         raise UserError(f"lengths sum to {total}, the least is {least}; each must be 1 or more, their sum {rows}")
+    last = np.cumsum(array.astype(np.int64)) - 1
+    for name, flags in (("terminated", terminated), ("truncated", truncated)):
+        within = np.setdiff1d(np.flatnonzero(flags), last) if flags is not None else ()
+        for row in within[:1]:
+            stop = last[np.searchsorted(last, row)]
+            raise UserError(f"{name} is true at row {row}, but by lengths the episode goes on to row {stop}")
     return array.astype(np.int64)
 
 
@@ -183,12 +186,13 @@ def check(demos: Demos, obs_size: int | None = None, env_name: str = "the enviro
 
 def from_arrays(arrays: Mapping[str, Any], ignored: Iterable[str] = ()) -> Demos:
     """Make Demos of arrays named by KEYS; one warning names the unknown keys and what the caller has `ignored`."""
+    ignored = list(ignored)
     unknown = sorted({str(key) for key in arrays.keys() - set(KEYS)} | set(ignored))
     if unknown:
-        warnings.warn(f"ignored unknown keys: {', '.join(unknown)} (known: {', '.join(KEYS)})", UserWarning, 3)
+        warnings.warn(f"ignored unknown keys: {listed(unknown)} (known: {', '.join(KEYS)})", UserWarning, 3)
     if arrays.get("obs") is None:
-        raise UserError(f"there is no 'obs' (found: {', '.join([*map(str, arrays), *ignored]) or 'nothing'})")
-    return Demos(**{key: _meta(arrays[key]) if key == "meta" else arrays[key] for key in KEYS if key in arrays})
+        raise UserError(f"there is no 'obs' (found: {listed([*map(str, arrays), *ignored]) or 'nothing'})")
+    return Demos(**{key: read_meta(arrays[key]) if key == "meta" else arrays[key] for key in KEYS if key in arrays})
 
 
 def to_arrays(demos: Demos) -> dict[str, Any]:
@@ -200,92 +204,34 @@ def to_arrays(demos: Demos) -> dict[str, Any]:
     return {key: getattr(demos, key) for key in KEYS if getattr(demos, key) is not None} | {"meta": text}
 
 
-def _meta(value: Any) -> Any:
+def read_meta(value: Any) -> Any:
     """The dict behind a JSON string (str, bytes, or an array of one such)."""
     if value is None or isinstance(value, dict):
         return value or {}
     try:
-        return json.loads(np.asarray(value).item())
+        text = np.asarray(value).item()
+        if len(text) > MAX_META:
+            raise UserError(f"meta holds {len(text):,} characters; the limit is {MAX_META:,}")
+        meta = json.loads(text)
     except (TypeError, ValueError, RecursionError):
         raise UserError("meta is not a JSON string") from None
+    level = [meta]
+    for _ in range(MAX_DEPTH):  # so deep that printing it would fail is of no use to anyone
+        lists = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = [item for items in lists for item in items]
+    if level:
+        raise UserError(f"meta nests more than {MAX_DEPTH} deep")
+    return meta
 
 
-@contextmanager
-def reading(path: Path, kind: str) -> Iterator[None]:
-    """Turn whatever goes wrong while a file of unknown origin is parsed into one line that names the file."""
-    try:
-        if path.exists() and not path.is_file():
-            raise UserError("is a folder, not a file" if path.is_dir() else "is not a regular file")
-        if path.stat().st_size == 0:
-            raise UserError("is empty")
-        yield
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from None
-    except (FileNotFoundError, PermissionError) as error:
-        raise UserError(f"{path}: {error.strerror or error}") from None
-    except Exception as error:  # on hostile bytes parsers raise nearly anything: zlib.error, SyntaxError, TypeError...
-        raise UserError(f"{path}: damaged, or not {kind} ({one_line(error)})") from error
+def brief(value: Any, width: int = 60) -> str:
+    """A value from a file in one line that a terminal can show, cut at `width`."""
+    text = printable(str(value))
+    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
-def one_line(error: Exception) -> str:
-    """Another library's error, in one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())
-
-
-def refuse_bomb(claimed: int, file_bytes: int) -> None:
-    """Refuse a file of `file_bytes` that says it unpacks to `claimed` bytes, when that is absurd."""
-    if claimed > MAX_BYTES or (claimed > SMALL_BYTES and claimed > MAX_RATIO * file_bytes):
-        sizes = f"{claimed / 2**20:,.0f} MiB from {file_bytes / 2**20:,.1f} MiB"
-        raise UserError(f"unpacks to {sizes}; the limits are {MAX_BYTES // 2**20:,} MiB and {MAX_RATIO} to 1")
-
-
-def read_npz(path: str | Path) -> Demos:
-    """Read a demonstration file. Shapes and types are checked here, values by `check`."""
-    path = Path(path)
-    with reading(path, "an .npz file"), zipfile.ZipFile(path) as archive:
-        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-        known = {key: info for key, info in members.items() if key in KEYS}
-        refuse_bomb(sum(info.file_size for info in known.values()), path.stat().st_size)
-        arrays = {key: _read_array(archive, key, info) for key, info in known.items()}
-        return from_arrays(arrays, ignored=members.keys() - known.keys())
-
-
-def _read_array(archive: zipfile.ZipFile, key: str, info: zipfile.ZipInfo) -> np.ndarray:
-    """One array of the archive. Not by np.load, which allocates whatever the array's header claims."""
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise UserError(f"{key} is packed by a method other than deflate; write it with np.savez_compressed")
-    with archive.open(info) as member:
-        if np.lib.format.read_magic(member) == (1, 0):
-            shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(member)
-        else:  # raises on a format that is not 2.0; 3.0 is for tables with named fields only
-            shape, fortran_order, dtype = np.lib.format.read_array_header_2_0(member)
-        if dtype.hasobject:
-            raise UserError(f"{key} holds pickled Python objects, which are never unpickled: save plain numbers")
-        size, held = math.prod(shape) * dtype.itemsize, info.file_size - member.tell()
-        if size != held:
-            raise UserError(f"{key} claims shape {shape} of {dtype.name}, {size} bytes, but the file holds {held}")
-        # Asking for `size` bytes bounds what is unpacked, even where the archive lies about a member's size.
-        data = member.read(size)
-    if len(data) != size:
-        raise UserError(f"{key} is cut short: {len(data)} of {size} bytes")
-    return np.ndarray(shape, dtype, data, order="F" if fortran_order else "C")
-
-
-@contextmanager
-def new_file(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
-    """A stream whose content is put in place, whole, only if the block ends well; refuses a file that is there."""
-    if os.path.exists(path) and not overwrite:  # which, unlike Path.exists, takes names of any length
-        raise UserError(f"{path}: already there; choose another name, or overwrite it (--overwrite)")
-    with atomic(path) as stream:
-        yield stream
-
-
-def save(path: str | Path, demos: Demos, *, overwrite: bool = False) -> Path:
-    """Write a compressed demonstration file, whole or not at all; refuse what `check` refuses. Returns the path."""
-    path = Path(path)
-    if path.suffix.lower() != ".npz":
-        raise UserError(f"{path}: a demonstration file ends in .npz")
-    check(demos)
-    with new_file(path, overwrite) as stream:
-        np.savez_compressed(stream, **to_arrays(demos))
-    return path
+def listed(names: Iterable[str], most: int = 8) -> str:
+    """Names from a file, the first few of them."""
+    names = list(names)
+    more = [f"and {len(names) - most} more"] * (len(names) > most)
+    return ", ".join([*map(brief, names[:most]), *more])

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from onlooker.demos.dataset import Demos, new_file
+from onlooker.demos.dataset import Demos, brief
+from onlooker.demos.files import new_file
 from onlooker.errors import UserError
 
 ALL_AS_LINES = 8  # up to so many numbers a state, each gets its line; beyond, a heat map shows all and lines a few
@@ -44,7 +45,9 @@ def draw(demos: Demos, path: str | Path, frames: list[np.ndarray] | None = None)
     )  # fmt: skip
     axes = [figure.add_subplot(grid[i]) for i in range(len(heights))]
 
-    figure.text(0.085, 1 - 0.32 / height, _title(demos), fontsize=15, fontweight="bold", color=INK, va="center")
+    # A name from outside may hold a $, which is no formula.
+    bold: dict[str, Any] = {"fontsize": 15, "fontweight": "bold", "color": INK, "va": "center", "parse_math": False}
+    figure.text(0.085, 1 - 0.32 / height, _title(demos), **bold)
     figure.text(0.085, 1 - 0.62 / height, _subtitle(demos), fontsize=10, color=SOFT, va="center")
     if strip is not None:
         frame_axis = axes.pop(0)
@@ -73,7 +76,7 @@ def draw(demos: Demos, path: str | Path, frames: list[np.ndarray] | None = None)
 
 def _title(demos: Demos) -> str:
     name = demos.meta.get("env")
-    return f"Demonstration in {name}" if isinstance(name, str) else "Demonstration"
+    return f"Demonstration in {brief(name)}" if isinstance(name, str) else "Demonstration"
 
 
 def _subtitle(demos: Demos) -> str:
