@@ -281,9 +281,68 @@ def test_an_explicit_factor_replaces_the_presets() -> None:
 def test_factors_as_text() -> None:
     assert parse_factor("0.5") == 0.5
     assert parse_factor("torso=2, foot=0.5") == {"torso": 2.0, "foot": 0.5}
-    for bad in ("half", "torso=", "torso=2,foot", ""):
+    for bad in ("half", "torso=", "torso=2,foot", "", "=2", "torso=2, =3"):
         with pytest.raises(UserError, match="is no factor"):
             parse_factor(bad)
+    with pytest.raises(UserError, match="'torso=2,torso=3' has 'torso' twice"):
+        parse_factor("torso=2,torso=3")
+
+
+@pytest.mark.parametrize("bad", [1e-300, 9e-4, 1001, 1e300])
+def test_a_factor_has_a_sane_range(bad: float) -> None:
+    with pytest.raises(UserError, match=r"density factor must be from 0.001 to 1000, not"):
+        Dynamics(density=bad)
+    with pytest.raises(UserError, match=r"density factor must be from 0.001 to 1000, not"):
+        Dynamics(density={"torso": bad})
+    assert Dynamics(density=1e-3, gravity=1e3).changes == {"gravity": 1e3, "density": 1e-3}
+
+
+@pytest.mark.parametrize(
+    ("robot", "changes", "reason"),
+    [
+        ("Swimmer-v5", {"friction": 2.0}, "friction does nothing"),  # its geoms touch nothing
+        ("Swimmer-v5", {"gravity": 2.0}, "gravity does nothing"),  # all its joints lie in the level plane
+        ("Swimmer-v5", {"damping": 2.0}, "damping is 0"),
+        ("InvertedPendulum-v5", {"friction": 2.0}, "friction does nothing"),
+        ("Reacher-v5", {"gravity": 2.0}, "gravity does nothing"),
+        ("Pusher-v5", {"gravity": 2.0}, "gravity does nothing"),  # it has none
+        ("Pusher-v5", {"friction": 2.0}, "friction does nothing"),  # its contacts are slippery: condim 1
+        ("HalfCheetah-v5", {"friction": 0.5}, "MuJoCo takes the larger"),  # the floor has 0.4, too
+        ("HalfCheetah-v5", {"friction": {"torso": 0.5}}, "MuJoCo takes the larger"),
+        ("Ant-v5", {"friction": 0.5}, "MuJoCo takes the larger"),
+        ("Hopper-v5", {"friction": {"torso": 1.05}}, "MuJoCo takes the larger"),  # 0.9, and the floor has 1
+    ],
+)
+def test_what_has_no_effect_is_refused(robot: str, changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(UserError, match=reason):
+        edited(robot, **changes)
+
+
+def test_what_has_an_effect_is_not_refused() -> None:
+    edited("Hopper-v5", friction=0.5)  # its foot has 2, the floor 1
+    edited("InvertedPendulum-v5", gravity=0.5, damping=2.0)
+    edited("Swimmer-v5", density=2.0, armature=2.0)
+
+
+def test_friction_that_is_refused_really_changes_no_step() -> None:
+    """What the rule above claims of HalfCheetah, by the physics itself."""
+    places = []
+    for friction in (0.4, 0.2, 1.2):
+        model = compiled("HalfCheetah-v5")
+        model.geom_friction[model.geom_bodyid > 0, 0] = friction
+        data = mujoco.MjData(model)
+        data.qvel[0] = 3
+        mujoco.mj_step(model, data, 200)
+        places.append(data.qpos[0])
+    assert places[0] == places[1] != places[2]
+
+
+def test_the_weight_of_what_stands_fixed_is_no_weight() -> None:
+    xml = """<mujoco><worldbody><body name="base"><geom size=".1"/><body name="arm"><joint name="j"/>
+        <geom size=".1" pos="0 0 1"/></body></body></worldbody><actuator><motor joint="j"/></actuator></mujoco>"""
+    apply(Dynamics(density=2.0), mujoco.MjModel.from_xml_string(xml))
+    with pytest.raises(UserError, match="density is 0"):
+        apply(Dynamics(density={"base": 2.0}), mujoco.MjModel.from_xml_string(xml))
 
 
 def test_only_the_actuated_tree_is_the_robot() -> None:

@@ -188,7 +188,10 @@ def test_an_environment_that_gives_no_pictures_is_refused() -> None:
 
 
 def test_an_environment_that_fails_in_mid_film_is_named() -> None:
-    with render.filming(Drawn, max_episode_steps=5) as env, pytest.raises(UserError, match="ZeroDivisionError: boom"):
+    with (
+        render.filming(Drawn, max_episode_steps=5) as env,
+        pytest.raises(UserError, match=r"ZeroDivisionError: boom \(.*test_render.py:\d+\)"),
+    ):
         render.film(env, lambda obs: np.zeros((1, 2)), seed=0)
 
 
@@ -273,6 +276,25 @@ def test_a_failure_leaves_the_old_film(tmp_path: Path, monkeypatch: pytest.Monke
         films.write_film(path, plain(2), fps=20)
     assert path.read_text() == "the old film"
     assert [file.name for file in tmp_path.iterdir()] == ["film.mp4"]
+
+
+def test_a_film_cut_short_by_a_full_disk_is_no_film(tmp_path: Path) -> None:
+    """ffmpeg dies of it without a word. A limit on the size of files stands for the disk."""
+    script = f"""
+import resource, signal
+from pathlib import Path
+import numpy as np
+from onlooker.envs.films import write_film
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+noise = np.random.default_rng(0).integers(0, 255, (30, 90, 120, 3), dtype=np.uint8)
+write_film(Path({str(tmp_path / "cut.mp4")!r}), noise, 20)
+"""
+    tried = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert tried.returncode != 0
+    assert "UserError: can't make the film" in tried.stderr.splitlines()[-1]
+    assert "of its 30 pictures were written" in tried.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.usefixtures("screen")

@@ -12,7 +12,7 @@ from onlooker.commands.evaluate import find_policy
 from onlooker.commands.parse import parse
 from onlooker.demos import shipped
 from onlooker.envs.world import Factors, World
-from onlooker.errors import UserError
+from onlooker.errors import UserError, printable
 from onlooker.options.spelling import Count
 from onlooker.runs.policy_file import Policy
 
@@ -35,6 +35,8 @@ class Video(Factors):
     """Where the episode starts."""
     beside: str | None = None
     """Another run, policy file or shipped expert, filmed in its own world on the left."""
+    trust: bool = False
+    """Import the code of a stranger's own environment, if a policy names one."""
 
 
 def run(argv: list[str]) -> int:
@@ -42,8 +44,8 @@ def run(argv: list[str]) -> int:
     from onlooker.envs.films import check_film_path, side_by_side, write_film
 
     args = parse(Video, argv, "onlooker video", Video.__doc__ or "")
-    policy = find_policy(args.run, args.expert)
-    other, other_name = (None, None) if args.beside is None else find_other(args.beside)
+    policy = find_policy(args.run, args.expert, args.trust)
+    other, other_name = (None, None) if args.beside is None else find_other(args.beside, args.trust)
     out = args.out or default_film(args.run, args.expert)
     check_film_path(out)
     if args.steps < 1:
@@ -64,11 +66,11 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def find_other(name: str) -> tuple[Policy, str | None]:
+def find_other(name: str, trust: bool = False) -> tuple[Policy, str | None]:
     """The policy of a run or a file, or else of the shipped expert of this name; and what to call an expert."""
     if not Path(name).exists() and shipped.robot_of(name) is not None:
         return find_policy(None, name), "expert"
-    return find_policy(Path(name)), None
+    return find_policy(Path(name), trust=trust), None
 
 
 def default_film(run: Path | None, expert: str | None) -> Path:
@@ -95,13 +97,16 @@ def film_policy(
     finally:
         pool.close()
     if sys.stderr.isatty():
-        print(f"filming {world.env} ...", file=sys.stderr)
+        print(f"filming {printable(world.env)} ...", file=sys.stderr)
     with filming(world.env, world.env_kwargs, world.resolve(), world.max_episode_steps) as env:
         every, fps = pace(env)
         frames, ret = film(env, act, seed, steps, every)
-    changes = ", ".join(f"{name} {value}" for name, value in world.resolve().changes.items()) or "as shipped"
-    told = f"{changes}, return {ret:,.1f} in {(len(frames) - 1) / fps:.1f} s"
-    return frames, fps, f"{name or policy.meta.get('method', 'policy')} on {world.env}\n{told}"
+    told = f"{world.resolve()}, return {ret:,.1f} in {(len(frames) - 1) / fps:.1f} s"
+    return (
+        frames,
+        fps,
+        f"{name or printable(str(policy.meta.get('method', 'policy')))} on {printable(world.env)}\n{told}",
+    )
 
 
 def at_fps(frames: list[np.ndarray], fps: float, wanted: float) -> list[np.ndarray]:

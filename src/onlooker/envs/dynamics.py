@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from onlooker.envs.effects import contact_frictions, gravity_pulls
 from onlooker.envs.engine import mujoco
 from onlooker.envs.world import Dynamics, Factor
 from onlooker.errors import UserError, nearest
@@ -28,12 +29,23 @@ def apply(dynamics: Dynamics, model: mujoco.MjModel) -> None:
         touched[what] = touched.get(what, False) or bool(np.any(array[where]))
         array[where] *= factor
 
+    if dynamics.gravity != 1 and not gravity_pulls(model):
+        raise UserError("gravity does nothing in this model: it is 0, or nothing can fall")
     model.opt.gravity *= dynamics.gravity
     for body, factor in _by_index("density", dynamics.density, body_names):
-        scale("density", model.body_mass, body, factor)
-        scale("density", model.body_inertia, body, factor)
+        moves = bool(model.body_weldid[body])  # what is fixed to the world has no weight
+        touched["density"] = touched.get("density", False) or (moves and bool(model.body_mass[body]))
+        model.body_mass[body] *= factor
+        model.body_inertia[body] *= factor
+    frictions = contact_frictions(model)
     for body, factor in _by_index("friction", dynamics.friction, body_names):
-        scale("friction", model.geom_friction, model.geom_bodyid == body, factor)
+        model.geom_friction[model.geom_bodyid == body] *= factor
+        touched["friction"] = True
+    if touched.get("friction") and np.array_equal(contact_frictions(model), frictions):
+        raise UserError(
+            "friction does nothing in this model: its parts touch nothing with friction, or what they touch has more "
+            "(MuJoCo takes the larger of the two)"
+        )
     for joint, factor in _by_index("damping", dynamics.damping, joint_names):
         scale("damping", model.dof_damping, model.dof_jntid == joint, factor)
         if hasattr(model, "dof_dampingpoly"):  # the velocity-dependent part, from MuJoCo 4 on
@@ -42,6 +54,8 @@ def apply(dynamics: Dynamics, model: mujoco.MjModel) -> None:
         scale("armature", model.dof_armature, model.dof_jntid == joint, factor)
     for joint, factor in _by_index("stiffness", dynamics.stiffness, joint_names):
         scale("stiffness", model.jnt_stiffness, joint, factor)
+        if hasattr(model, "jnt_stiffnesspoly"):
+            scale("stiffness", model.jnt_stiffnesspoly, joint, factor)
     driven = {name: joint for name, joint in joint_names.items() if joint in model.actuator_trnid[:, 0]}
     for joint, factor in _by_index("gear", dynamics.gear, driven):
         scale("gear", model.actuator_gear, model.actuator_trnid[:, 0] == joint, factor)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from onlooker.envs.failures import first_line
 from onlooker.errors import UserError
 from onlooker.storage import atomic
 
@@ -71,11 +72,6 @@ def check_film_path(path: Path) -> None:
         raise UserError(f"can't write {path}: {'it is a folder' if path.is_dir() else f'no writable folder {folder}'}")
 
 
-def first_line(failure: BaseException) -> str:
-    """What an exception says, without its details."""
-    return next(iter(str(failure).strip().splitlines()), type(failure).__name__)
-
-
 def _caption_bar(caption: str, width: int, lines: int) -> np.ndarray:
     """A caption as a picture [bar, width, 3] with room for so many lines; one too long is set smaller."""
     bar = Image.new("RGB", (width, LINE * lines + 12), BAR)
@@ -107,6 +103,14 @@ def _mp4(path: Path, frames: Frames, fps: float) -> None:
         warnings.simplefilter("ignore", RuntimeWarning)  # JAX's, of forking: ffmpeg is another program, no fork of us
         for frame in frames:
             writer.append_data(np.pad(frame, even, "edge"))
+    # A full disk ends ffmpeg without a word to us: only reading tells.
+    try:
+        with imageio.get_reader(path, "FFMPEG") as film:
+            written = film.count_frames()  # type: ignore[attr-defined]
+    except (OSError, RuntimeError, IndexError):
+        written = 0
+    if written != len(frames):
+        raise OSError(f"only {written} of its {len(frames)} pictures were written; is the disk full?")
 
 
 def _gif(path: Path, frames: Frames, fps: float) -> None:

@@ -1,22 +1,29 @@
 """From a name (or a factory) and dynamics to one environment or a pool of them."""
 
+import importlib
 import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 from onlooker.envs.dynamics import apply
 from onlooker.envs.engine import mujoco
-from onlooker.envs.pool import GymPool, MujocoPool, Pool
+from onlooker.envs.failures import first_line, place, told
+from onlooker.envs.gym_pool import GymPool
+from onlooker.envs.keywords import checked
+from onlooker.envs.memory import check_room, of_robot
+from onlooker.envs.pool import MujocoPool, Pool
 from onlooker.envs.tasks import TASKS
-from onlooker.envs.world import Dynamics, World
+from onlooker.envs.world import Dynamics, World, check_limit
 from onlooker.errors import UserError, nearest
-from onlooker.importing import from_path
+from onlooker.importing import check_allowed, from_path
 
 EnvSource = str | Callable[..., gym.Env]
-"""A Gymnasium id, a `module:factory` path, or the factory itself."""
+"""A Gymnasium id, `module:Id-v0` for one that a module registers, a `module:factory` path, or the factory itself."""
 
 
 def _hear_mujoco(message: str) -> None:
@@ -36,13 +43,14 @@ def make_env(
     render_mode: str | None = None,
 ) -> gym.Env:
     """One Gymnasium environment in the changed world."""
-    kwargs = dict(kwargs or {})
-    if render_mode is not None:
-        kwargs["render_mode"] = render_mode
-    if callable(source) or ":" in source:
-        env = _call_factory(source, kwargs)
+    if max_episode_steps is not None:
+        check_limit(max_episode_steps)
+    drawn = {} if render_mode is None else {"render_mode": render_mode}
+    if callable(source) or _names_factory(source):
+        env = _call_factory(source, checked(kwargs) | drawn)
     else:  # Gymnasium's own limit is replaced: around it, a longer one would never be reached
-        env = _make_registered(source, kwargs | ({"max_episode_steps": max_episode_steps} if max_episode_steps else {}))
+        limited = {"max_episode_steps": max_episode_steps} if max_episode_steps else {}
+        env = _make_registered(source, kwargs, drawn | limited)
     if dynamics is not None and dynamics.changes:
         model = getattr(env.unwrapped, "model", None)
         if not isinstance(model, mujoco.MjModel):
@@ -54,8 +62,7 @@ def make_env(
     limit = max_episode_steps or time_limit(env)
     if limit is None:
         raise UserError(f"{_name(source)} has no time limit; give one with --max-episode-steps, for example 1000")
-    if limit < 1:
-        raise UserError(f"--max-episode-steps must be at least 1, not {limit}")
+    check_limit(limit)
     return gym.wrappers.TimeLimit(env, limit) if time_limit(env) != limit else env
 
 
@@ -78,10 +85,15 @@ def make_pool(
     assert limit is not None
     # Only an environment made by its id is known to have no wrapper that changes what it computes.
     task = TASKS.get(type(env.unwrapped)) if isinstance(source, str) and ":" not in source else None
+    assert isinstance(env.action_space, gym.spaces.Box)
+    model = getattr(env.unwrapped, "model", None)
+    robot = of_robot(model) if isinstance(model, mujoco.MjModel) else 0
     if task is None:
         env.close()
+        played = 8 * limit * int(np.prod(env.action_space.shape))
+        check_room(num_envs, robot + played)
         return GymPool(make, num_envs, seed, limit)
-    assert isinstance(env.action_space, gym.spaces.Box)
+    check_room(num_envs, robot)
     threads = threads or len(
         os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     )
@@ -108,7 +120,16 @@ def _name(source: EnvSource) -> str:
     return source if isinstance(source, str) else getattr(source, "__name__", "the environment")
 
 
-def _make_registered(name: str, kwargs: dict[str, Any]) -> gym.Env:
+def _names_factory(source: str) -> bool:
+    """`module:factory`, and not `module:Id-v0`: an id is no Python name."""
+    return ":" in source and source.partition(":")[2].isidentifier()
+
+
+def _make_registered(source: str, kwargs: Mapping[str, Any] | None, more: dict[str, Any]) -> gym.Env:
+    """An environment by its id; in `module:Id-v0`, the module registers it when it is imported."""
+    module, _, name = source.rpartition(":")
+    if module:
+        _import_for(source, module)
     if name not in gym.registry:
         # Only the newest version of each is worth suggesting.
         newest: dict[str, gym.envs.registration.EnvSpec] = {}
@@ -120,7 +141,18 @@ def _make_registered(name: str, kwargs: dict[str, Any]) -> gym.Env:
         raise UserError(f"unknown environment {name!r}{nearest(name, [spec.id for spec in newest.values()])}")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*out of date")  # who asks for an old version knows
-        return _called(name, gym.make, name, **kwargs)
+        return _called(name, gym.make, name, **checked(kwargs, name), **more)
+
+
+def _import_for(source: str, module: str) -> None:
+    """Import the module that registers an id, if the user named it."""
+    check_allowed(source, "environment")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        importlib.import_module(module)
+    except Exception as failure:  # it is somebody's code: anything may happen
+        raise UserError(f"can't import {module!r} for the environment {source!r}: {told(failure)}") from failure
 
 
 def _call_factory(source: EnvSource, kwargs: dict[str, Any]) -> gym.Env:
@@ -137,9 +169,10 @@ def _call_factory(source: EnvSource, kwargs: dict[str, Any]) -> gym.Env:
 def _called(name: str, call: Callable[..., gym.Env], *args: Any, **kwargs: Any) -> gym.Env:
     try:
         return call(*args, **kwargs)
+    except UserError:
+        raise
     except Exception as failure:
-        first_line = str(failure).strip().splitlines()[0] if str(failure).strip() else type(failure).__name__
-        raise UserError(f"can't make {name}: {first_line}") from failure
+        raise UserError(f"can't make {name}: {first_line(failure)}{place(failure)}") from failure
 
 
 def _check_spaces(source: EnvSource, env: gym.Env) -> None:

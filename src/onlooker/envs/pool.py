@@ -1,22 +1,20 @@
 """Many environments stepped together, one batch of actions at a time, with automatic reset.
 
 `Pool` is the interface; `MujocoPool` steps MuJoCo in threads and costs little more than the physics itself;
-`GymPool` runs any other Gymnasium environment. Both start every episode from a seed of its own, made from the run's
-seed, the environment's index and the episode's number, so that no random state has to be saved to resume a run.
+`GymPool`, in `gym_pool`, runs any other Gymnasium environment. Both start every episode from a seed of its own, made
+from the run's seed, the environment's index and the episode's number, so that no random state has to be saved to
+resume a run.
 """
 
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from onlooker.envs.crew import Crew
 from onlooker.envs.engine import mujoco
 from onlooker.envs.tasks import HalfCheetah
-from onlooker.errors import UserError
 
 
 class Transition(NamedTuple):
@@ -164,117 +162,3 @@ class MujocoPool(Pool):
     def close(self) -> None:
         """End the threads."""
         self._crew.close()
-
-
-class Crew:
-    """Threads that share out a list of jobs; the caller works too. Every job is done when `run` returns.
-
-    The only Python between two jobs is taking the next one, because the threads contend for the interpreter there.
-    """
-
-    def __init__(self, do: Callable[[Any], None], threads: int) -> None:
-        self._do = do
-        self._jobs: Iterator[Any] = iter(())
-        self._failure: BaseException | None = None
-        # Bare locks, taken by one thread and released by the other: a tenth of the price of a semaphore.
-        self._go = [threading.Lock() for _ in range(threads - 1)]
-        self._done = [threading.Lock() for _ in range(threads - 1)]
-        for lock in (*self._go, *self._done):
-            lock.acquire()
-        self._open = True
-        for go, done in zip(self._go, self._done):
-            threading.Thread(target=self._serve, args=(go, done), daemon=True).start()
-
-    def run(self, jobs: list) -> None:
-        """Do every job once, in any order."""
-        self._jobs = iter(jobs)
-        for go in self._go:
-            go.release()
-        self._work()
-        for done in self._done:
-            done.acquire()
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
-            raise failure
-
-    def close(self) -> None:
-        """End the threads."""
-        self._open = False
-        for go in self._go:
-            go.release()
-
-    def _serve(self, go: threading.Lock, done: threading.Lock) -> None:
-        while go.acquire() and self._open:
-            self._work()
-            done.release()
-
-    def _work(self) -> None:
-        do = self._do
-        try:
-            for job in self._jobs:  # one shared iterator: taking the next job is atomic
-                do(job)
-        except BaseException as failure:
-            self._failure = failure
-
-
-class GymPool(Pool):
-    """Any Gymnasium environments with Box spaces, on Gymnasium's own vector environment."""
-
-    def __init__(self, make: Callable[[], gym.Env], num_envs: int, seed: int, max_episode_steps: int) -> None:
-        self._envs = SyncVectorEnv([make] * num_envs, autoreset_mode=AutoresetMode.DISABLED)
-        space = self._envs.single_action_space
-        assert isinstance(space, gym.spaces.Box)
-        super().__init__(num_envs, seed, max_episode_steps, space)
-        size = int(np.prod(self._envs.single_observation_space.shape or ()))
-        self.obs = np.zeros((num_envs, size))
-        # An environment's inner state cannot be saved in general. Its first seed and its actions since can, and
-        # playing them again leads to the same place.
-        self._played = np.zeros((num_envs, max_episode_steps, self.action_size))
-
-    def _advance(self, action: np.ndarray) -> Transition:
-        self._played[np.arange(self.num_envs), self.elapsed] = action
-        space = self._envs.single_action_space
-        shaped = action.reshape(self.num_envs, *(space.shape or ())).astype(space.dtype)
-        obs, reward, terminated, truncated, _ = self._guard(self._envs.step, shaped)
-        return Transition(self._flat(obs), np.array(reward, float), np.array(terminated), np.array(truncated))
-
-    def _begin(self, indices: np.ndarray) -> np.ndarray:
-        chosen = np.zeros(self.num_envs, bool)
-        chosen[indices] = True
-        seeds = [self.episode_seed(i) for i in range(self.num_envs)]
-        obs, _ = self._guard(self._envs.reset, seed=seeds, options={"reset_mask": chosen})
-        return self._flat(obs)[indices]
-
-    def save(self) -> dict[str, np.ndarray]:
-        """Counters and the actions of the unfinished episodes."""
-        played = self._played[:, : max(1, int(self.elapsed.max()))]
-        return {"played": played.copy(), "episode": self.episode.copy(), "elapsed": self.elapsed.copy()}
-
-    def load(self, saved: dict[str, np.ndarray]) -> None:
-        """Begin each unfinished episode from its seed and play its actions again."""
-        self.episode, elapsed = saved["episode"].copy(), saved["elapsed"]
-        self._played[:, : saved["played"].shape[1]] = saved["played"]
-        self.elapsed[:] = 0
-        self.obs = self._begin(np.arange(self.num_envs)).copy()
-        for index, env in enumerate(self._envs.envs):
-            space = env.action_space
-            for action in saved["played"][index, : elapsed[index]]:
-                obs, *_ = self._guard(env.step, action.reshape(space.shape or ()).astype(space.dtype))
-                self.obs[index] = np.asarray(obs).reshape(-1)
-        self.elapsed = elapsed.copy()
-
-    def close(self) -> None:
-        """Close the environments."""
-        self._envs.close()
-
-    def _flat(self, obs: Any) -> np.ndarray:
-        return np.array(obs, float).reshape(self.num_envs, -1)
-
-    @staticmethod
-    def _guard(call: Callable, *args: Any, **kwargs: Any) -> Any:
-        """An error inside somebody's environment is named as such."""
-        try:
-            return call(*args, **kwargs)
-        except Exception as failure:
-            said = " ".join(str(failure).split())  # in one line
-            raise UserError(f"the environment failed: {type(failure).__name__}: {said}") from failure

@@ -14,7 +14,7 @@ import numpy as np
 
 from onlooker.demos import Demos
 from onlooker.envs.engine import mujoco
-from onlooker.envs.films import first_line
+from onlooker.envs.failures import first_line, told
 from onlooker.envs.make import EnvSource, make_env
 from onlooker.envs.tasks import TASKS
 from onlooker.envs.world import Dynamics
@@ -70,7 +70,7 @@ def film(
             if over:
                 break
     except Exception as failure:
-        raise UserError(f"the environment failed: {type(failure).__name__}: {first_line(failure)}") from failure
+        raise UserError(f"the environment failed: {told(failure)}") from failure
     return frames, total
 
 

@@ -14,6 +14,8 @@ from onlooker.errors import UserError, nearest
 from onlooker.options.spelling import Count, Keywords, spelled
 
 ROBOTS = ("HalfCheetah", "Hopper", "Walker2d", "Ant")  # the paper's, in the order that tables have
+MOST_STEPS = 1_000_000  # of an episode: unfinished ones are kept in memory whole
+LEAST, MOST = 1e-3, 1e3  # what a factor may be
 Factor = float | Mapping[str, float]
 """One factor for the whole robot, or factors by name ({"torso": 2.0}); what is not named keeps its value."""
 
@@ -46,6 +48,9 @@ class Dynamics:
             else:
                 object.__setattr__(self, entry.name, _checked_factor(entry.name, getattr(self, entry.name)))
 
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.changes.items()) or "as shipped"
+
     @property
     def changes(self) -> dict[str, Any]:
         """Only what differs from the world as shipped, ready for JSON."""
@@ -65,11 +70,16 @@ def parse_factor(text: str) -> Factor:
     try:
         if "=" not in text:
             return float(text)
-        return {name.strip(): float(value) for name, value in (part.split("=", 1) for part in text.split(","))}
+        pairs = [part.split("=", 1) for part in text.split(",")]
+        factors = {name.strip(): float(value) for name, value in pairs}
     except ValueError:
-        raise UserError(
-            f"{text!r} is no factor; give a number such as 0.5, or factors by name: torso=2,foot=0.5"
-        ) from None
+        factors = {"": 1.0}
+    if "" in factors:
+        raise UserError(f"{text!r} is no factor; give a number such as 0.5, or factors by name: torso=2,foot=0.5")
+    if len(factors) < len(pairs):
+        twice = next(name for name in factors if sum(pair[0].strip() == name for pair in pairs) > 1)
+        raise UserError(f"{text!r} has {twice!r} twice")
+    return factors
 
 
 def _checked_factor(name: str, factor: Factor) -> Factor:
@@ -79,6 +89,8 @@ def _checked_factor(name: str, factor: Factor) -> Factor:
     for value in values.values():
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
             raise UserError(f"{name} factor must be a positive, finite number, not {value!r} (1 changes nothing)")
+        if not LEAST <= value <= MOST:
+            raise UserError(f"{name} factor must be from {LEAST:g} to {MOST:g}, not {value!r} (1 changes nothing)")
     checked = {key: float(value) for key, value in values.items()}
     return checked.get("", checked)
 
@@ -89,6 +101,14 @@ def _checked_wind(wind: Any) -> tuple[float, float, float]:
         raise UserError(f"wind must be three finite numbers (m/s along x, y, z), not {wind!r}")
     x, y, z = (float(speed) for speed in wind)
     return x, y, z
+
+
+def check_limit(steps: int) -> None:
+    """Refuse a time limit that can't be."""
+    if steps < 1:
+        raise UserError(f"--max-episode-steps must be at least 1, not {steps}")
+    if steps > MOST_STEPS:
+        raise UserError(f"--max-episode-steps must be at most {MOST_STEPS:,}, not {steps:,}")
 
 
 PRESETS: dict[str, Dynamics] = {
@@ -142,7 +162,7 @@ class World(Factors):
     """Where the learner lives."""
 
     env: str = "HalfCheetah-v5"
-    """A Gymnasium id, or `module:factory` for an environment of your own. Box spaces only."""
+    """A Gymnasium id (also module:Id-v0), or `module:factory` for an environment of your own. Box spaces only."""
     env_kwargs: Keywords = field(default_factory=dict)
     """Keywords for the environment, for example include_cfrc_ext_in_observation=false or xml_file=my.xml."""
     max_episode_steps: Count | None = None
@@ -157,8 +177,8 @@ class World(Factors):
     def check(self) -> None:
         """Refuse what can't work, before anything starts."""
         self.resolve()
-        if self.max_episode_steps is not None and self.max_episode_steps < 1:
-            raise UserError(f"--max-episode-steps must be at least 1, not {self.max_episode_steps}")
+        if self.max_episode_steps is not None:
+            check_limit(self.max_episode_steps)
 
     def under(self, dynamics: str | None, factors: Factors) -> "World":
         """The same robot elsewhere: another preset clears the old factors, single factors come on top."""

@@ -1,0 +1,29 @@
+"""How much memory a pool may take, before any is taken."""
+
+import os
+
+from onlooker.envs.engine import mujoco
+from onlooker.errors import UserError
+
+MOST_ENVS = 100_000
+GIGABYTE = 1e9
+
+
+def of_robot(model: mujoco.MjModel) -> int:
+    """Bytes that one more copy of a robot's state takes. The arena is mostly never touched."""
+    data = mujoco.MjData(model)
+    return data.nbuffer + data.narena // 8
+
+
+def check_room(num_envs: int, each: float) -> None:
+    """Refuse more environments than make sense, or than this machine has memory for."""
+    if not 1 <= num_envs <= MOST_ENVS:
+        raise UserError(f"a pool has from 1 to {MOST_ENVS:,} environments, not {num_envs:,}")
+    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
+        return
+    room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if num_envs * each > room:
+        raise UserError(
+            f"{num_envs:,} environments need about {num_envs * each / GIGABYTE:,.0f} GB, and this machine has "
+            f"{room / GIGABYTE:,.0f} GB; at most {int(room / each):,} fit"
+        )
