@@ -1,12 +1,21 @@
 """Grid files: what they expand into, and what is said of bad ones. Running them is tests/test_fleet.py."""
 
+import os
+import socket
+import sys
+import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from onlooker import storage
 from onlooker.__main__ import main
+from onlooker.commands.grid import Board
 from onlooker.errors import UserError
-from onlooker.grid import hours, plan
+from onlooker.grid import cluster, fleet, hours, plan
+from onlooker.grid.fleet import Overview
+from onlooker.grid.plan import Cell
 
 GRIDS = Path(__file__).parents[1] / "grids"
 SMALL = """
@@ -120,6 +129,152 @@ def test_a_bad_value_is_named_with_its_line(tmp_path: Path) -> None:
         plan.read(write(tmp_path / "bad.toml", text))
 
 
+PPO = "[[cells]]\nmethod = 'ppo'\nenv = 'Pendulum-v1'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("\ncells = 5", 2, "'cells' must be tables"),
+        ("\ncells = [1, 2]", 2, "'cells' must be tables"),
+        ("\n[cells]\nmethod = 'ppo'", 2, "double brackets"),
+        ("defaults = 5\n" + PPO, 1, "'defaults' must be a table"),
+        ("defaults = [1]\n" + PPO, 1, "'defaults' must be a table"),
+        ("[[cells]]\nmethod = 5", 2, "'method' must be a text"),
+        ("[[cells]]\nmethod = [['ppo']]", 2, "'method' must be a text"),
+        ("[[cells]]\nmethod = {a = 1}", 2, "'method' must be a text"),
+        ("[[cells]]\nmethod = 'ppo'\nenv = 5", 3, "'env' must be a text"),
+        ("[[cells]]\nmethod = 'ppo'\nenv = [['Pendulum-v1']]", 3, "'env' must be a text"),
+        ("[[cells]]\nmethod = 'ppo'\ndynamics = {a = 1}", 3, "'dynamics' must be a text"),
+        ("[[cells]]\nmethod = 'i2l'\npreset = 1", 3, "'preset' must be a text"),
+        (PPO + "seed = [[0]]", 4, "seed"),
+        (PPO + "seed = {a = 0}", 4, "seed"),
+        (PPO + "steps = 'many'", 4, "'many' is no whole number"),
+        (PPO + "steps = [{a = 1}]", 4, "steps"),
+        (PPO + "steps = 0", 4, "steps"),
+        (PPO + "steps = nan", 4, "steps"),
+        (PPO + "steps = 1" + "0" * 400, 4, "'steps' is too large a number"),
+        (PPO + "gravity = [[1.0]]", 4, "gravity"),
+        (PPO + "gravity = true", 4, "gravity"),
+        (PPO + "ppo = 5", 4, "ppo"),
+        (PPO + "ppo = [[{epochs = 1}]]", 4, "ppo"),
+        (PPO + "ppo = {epochs = {a = 1}}", 4, "epochs"),
+        (PPO + "policy = {hidden = [[32]]}", 4, "hidden"),
+        (PPO + "policy = {hidden = {a = 1}}", 4, "hidden"),
+        (PPO + "env_kwargs = [[1]]", 4, "env_kwargs"),
+        (PPO + "env_kwargs = 1979-05-27", 4, "'env_kwargs' is a date; settings are texts"),
+        (PPO + "seed = [07:32:00]", 4, "'seed' is a time; settings are texts"),
+        (PPO + "label = 5", 4, "'label' must be a text"),
+        (PPO + "label = ['a', 'b']", 4, "'label' must be a text"),
+        (PPO + "seed = []", 4, "'seed' is an empty list"),
+        ("[defaults]\nseed = []\n" + PPO, 2, "'seed' is an empty list"),
+        (PPO + 'env_kwargs = {g = "a\\u0000b"}', 4, "can't be printed"),
+        (PPO + "x = " + "[" * 50 + "]" * 50, 4, "'x' is nested too deeply"),
+        (PPO + ".".join("a" * 50) + " = 1", 4, "'a' is nested too deeply"),
+        (PPO + "x = [\n" + "[\n" * 90_000, 12, "nested too deeply"),
+        (PPO + "x = " + "[" * 100_000, 4, "longer than 4,000 characters"),
+        (PPO + "seed = 2\nseed = 3", 5, "Cannot overwrite a value"),
+        (PPO + "seed = ", 4, "Invalid value"),
+        (PPO + PPO, 4, "two cells are both named ppo-Pendulum-v1-none-s0"),
+        (PPO + "seed = [0, 0]", 1, "two cells are both named"),
+    ],
+)
+def test_whatever_a_file_holds_is_answered_in_one_line(tmp_path, capsys, text: str, line: int, said: str) -> None:
+    path = write(tmp_path / "bad.toml", text)
+    assert main(["grid", str(path), "--out", str(tmp_path / "out")]) == 2
+    complaint = capsys.readouterr().err
+    assert complaint.startswith(f"onlooker: {path}, line {line}: ")
+    assert said in complaint
+    assert complaint.count("\n") == 1
+    assert len(complaint) < 1500
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_no_text_file_is_refused_without_reading_it_all(tmp_path: Path) -> None:
+    """A pipe that nobody writes to would be waited for; a file without an end would fill the memory."""
+    os.mkfifo(tmp_path / "pipe")
+    for path, said in ((tmp_path / "pipe", "no regular file"), (tmp_path, "a folder"), (tmp_path / "none", "No such")):
+        with pytest.raises(UserError, match=said):
+            plan.read(path)
+    with (tmp_path / "huge.toml").open("wb") as stream:
+        stream.truncate(2**40)
+    with pytest.raises(UserError, match="more than 200,000 bytes"):
+        plan.read(tmp_path / "huge.toml")
+    (tmp_path / "latin.toml").write_bytes(b"[[cells]]\nmethod = 'ppo'\n# gr\xf6\xdfer\n")
+    with pytest.raises(UserError, match="line 3: no UTF-8 text"):
+        plan.read(tmp_path / "latin.toml")
+    (tmp_path / "bom.toml").write_bytes(b"\xef\xbb\xbf" + PPO.encode())  # as Windows' editor writes it
+    assert len(plan.read(tmp_path / "bom.toml")) == 1
+
+
+@pytest.mark.parametrize(("lists", "count"), [(3, "1,000,000"), (6, "1,000,000,000,000")])
+def test_a_grid_of_too_many_cells_is_refused_at_once(tmp_path: Path, lists: int, count: str) -> None:
+    names = ("seed", "steps", "gravity", "density", "friction", "damping")[:lists]
+    text = PPO + "".join(f"{name} = {list(range(1, 101))}\n" for name in names)
+    began = time.monotonic()
+    with pytest.raises(UserError, match=f"line 1: {count} cells up to here, and a grid has at most 10,000"):
+        plan.read(write(tmp_path / "g.toml", text))
+    assert time.monotonic() - began < 1.0
+    with pytest.raises(UserError, match=f"line {2 + 5_001}: 10,002 cells"):  # many small tables
+        plan.read(write(tmp_path / "g.toml", "[defaults]\nseed = [0, 1]\n" + "[[cells]]\n" * 6_000))
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["x/../../../../escaped", "../x", "/x", "..", ".", "a\\\\b", "c:x", "a b", "x" * 101, "\\u001b[31m", "\\u0000"],
+)
+def test_a_label_is_a_name(tmp_path: Path, capsys, label: str) -> None:
+    path = write(tmp_path / "g.toml", f'{PPO}steps = 256\nsteps_per_iteration = 256\nlabel = "{label}"')
+    assert main(["grid", str(path), "--out", str(tmp_path / "a" / "b" / "out")]) == 2
+    complaint = capsys.readouterr().err
+    assert f"{path}, line 6: " in complaint
+    assert complaint.rstrip("\n").isprintable()
+    assert os.listdir(tmp_path) == ["g.toml"]
+
+
+def test_a_cell_never_leaves_its_folder(tmp_path: Path) -> None:
+    """Whoever makes cells by themselves."""
+    cell = plan.read(write(tmp_path / "g.toml", PPO))[0]
+    for name in ("../x", "..", ".", "", "a/b", str(tmp_path / "x")):
+        with pytest.raises(UserError, match="no name of a folder"):
+            plan.prepare(Cell(name, cell.config, None), tmp_path / "out")
+    assert os.listdir(tmp_path) == ["g.toml"]
+
+
+SPY = """
+from pathlib import Path
+Path(__file__).with_suffix(".ran").touch()
+import gymnasium as gym
+from onlooker.methods.oracle import PPOMethod as Method
+def pendulum():
+    return gym.make("Pendulum-v1")
+"""
+
+
+@pytest.mark.parametrize("kind", ["method", "env"])
+def test_code_that_a_file_names_is_run_only_if_it_is_trusted(tmp_path: Path, monkeypatch, capsys, kind: str) -> None:
+    module = f"spy_{kind}"
+    (tmp_path / f"{module}.py").write_text(SPY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    given = {"method": "ppo", "env": "Pendulum-v1"} | {kind: f"{module}:{'Method' if kind == 'method' else 'pendulum'}"}
+    text = f"[[cells]]\nmethod = '{given['method']}'\nenv = '{given['env']}'\nsteps = 512\n"
+    write(tmp_path / "g.toml", text)
+    for extra in ([], ["--dry-run"]):
+        assert main(["grid", "g.toml", "--out", "out", *extra]) == 2
+        complaint = capsys.readouterr().err
+        assert f"g.toml, line {2 if kind == 'method' else 3}: " in complaint
+        assert f"'{module}'" in complaint
+        assert "--trust" in complaint
+    assert main(["grid", "g.toml", "--out", "out", "--trust", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert f"{given['method'].replace(':', '_')}-{given['env'].replace(':', '.')}-none-s0: 512 steps" in said
+    assert f"not imported, so not checked: {given[kind]}" in said
+    assert sorted(os.listdir()) == ["g.toml", f"{module}.py"]
+    assert len(plan.read(Path("g.toml"), trust=True)) == 1
+    assert (tmp_path / f"{module}.ran").exists()
+
+
 def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
     cells = plan.read(write(tmp_path / "g.toml", SMALL))
@@ -130,18 +285,97 @@ def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     plan.open_folder(tmp_path / "new", cells)  # its own
 
 
-def test_hours_are_estimated_from_the_runs_that_are_there(tmp_path: Path) -> None:
-    """1000 steps in 4 seconds are 250 steps/s; a run with 1000 of 512 000 steps behind it has 511 000 before it."""
+def test_times_are_estimated_from_the_runs_that_are_there(tmp_path: Path) -> None:
+    """From 1000 to 3000 steps in 8 seconds are 250 steps/s. So the first 1000 took 4 of their 10 seconds, and compiling
+    6. A run with 3000 of 512 000 steps behind it has 509 000 before it."""
     cells = plan.read(write(tmp_path / "g.toml", SMALL.replace("steps = 512\n", "steps = 512000\n")))
     out = tmp_path / "out"
     for cell in cells:
         plan.prepare(cell, out)
-    (out / cells[0].name / "timing.csv").write_text("iteration,steps,seconds\n3,1000,4.0\n")
-    assert hours.Rates(out).of(cells[1].config) == 250
-    assert hours.steps_left(cells[0], out) == 511_000
+    timing = out / cells[0].name / "timing.csv"
+    timing.write_text("iteration,steps,seconds\n0,1000,10.0\n1,2000,13.0\n2,3000,18.0\n")
+    paces = hours.Paces(out)
+    assert paces.of(cells[1].config) == hours.Pace(hours.AROUND + 6.0, 250.0)
+    assert paces.seconds_left(cells[1], out) == hours.AROUND + 6.0 + 512_000 / 250
+    assert hours.steps_left(cells[0], out) == 509_000
     assert hours.steps_left(cells[1], out) == 512_000
     (out / cells[1].name / "result.json").write_text("{}")
     assert hours.steps_left(cells[1], out) == 0
+    assert hours.Paces(out).seconds_left(cells[1], out) == 0
+
+
+@pytest.mark.parametrize(
+    "timing", ["", "iteration", "iteration,steps,seconds\n0,1,1\n", "a\n0,1,1\n1,inf,nan\n", "\0\xff"]
+)
+def test_a_broken_timing_estimates_nothing(tmp_path: Path, timing: str) -> None:
+    cell = plan.read(write(tmp_path / "g.toml", SMALL))[0]
+    plan.prepare(cell, tmp_path / "out")
+    (tmp_path / "out" / cell.name / "timing.csv").write_text(timing)
+    assert hours.Paces(tmp_path / "out").source == "by earlier measurements"
+    assert 1 <= hours.steps_left(cell, tmp_path / "out") <= 512
+
+
+def test_a_short_grid_takes_minutes_and_start_up_counts(tmp_path: Path, capsys) -> None:
+    """A run of 512 steps is all start-up: 18 seconds each, whatever the robot."""
+    path = write(tmp_path / "g.toml", SMALL.replace("[0, 1]", str(list(range(20)))))
+    assert main(["grid", str(path), "--out", str(tmp_path / "out"), "--dry-run", "--jobs", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("512 steps, about 18 s")
+    assert lines[-1] == "20 cells, about 6 min on one core, 3 min on 2; by earlier measurements"
+    assert [hours.spoken(seconds) for seconds in (59.6, 600, 3600, 9000)] == ["60 s", "10 min", "60 min", "2.5 h"]
+
+
+def test_what_a_cell_died_of_is_one_printable_line() -> None:
+    """Whatever it holds: escapes of a terminal, half characters, brackets that a table would take for colours."""
+    line = fleet.in_a_line("[/red] burnt\x1b[31m\nout \ud800" + "x" * 10_000)
+    assert line.isprintable()
+    assert line.startswith("[/red] burnt\\x1b[31m out \\ud800xxx")
+    assert len(line) < 400
+    console = Console(width=80, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console.print(Board([], Path())._table(Overview([], [], [], {"a": "[/red] burnt"}, "")))
+    assert "[/red] burnt" in console.export_text()
+
+
+def test_a_lock_is_held_once_and_destroys_nothing(tmp_path: Path, monkeypatch) -> None:
+    path = write(tmp_path / ".lock", "precious")
+    first = storage.locked(path)
+    assert first is not None
+    assert storage.locked(path) is None
+    first.close()
+    again = storage.locked(path)
+    assert again is not None
+    assert path.read_text() == "precious"
+    monkeypatch.setattr(storage, "fcntl", None)  # a system without such locks
+    other = storage.locked(path)
+    assert other is not None
+    other.close()
+    again.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:1", "can't join Ray at 127.0.0.1:1: nobody listens there"),
+        ("nowhere.invalid:6379", "nobody listens there"),
+        ("ray://127.0.0.1:1", "nobody listens there"),
+        ("local", "--address must be HOST:PORT"),
+        ("127.0.0.1", "--address must be HOST:PORT"),
+        ("127.0.0.1:99999", "--address must be HOST:PORT"),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_said_at_once_and_nothing_is_written(tmp_path, capsys, address, said) -> None:
+    path = write(tmp_path / "g.toml", SMALL)
+    assert main(["grid", str(path), "--out", str(tmp_path / "out"), "--address", address]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_door_behind_which_no_ray_lives_is_given_up(monkeypatch) -> None:
+    monkeypatch.setattr(cluster, "JOIN_SECONDS", 2.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(UserError, match=f"can't join Ray at 127.0.0.1:{port}: no Ray answers there within 2 sec"):
+            cluster.check(f"127.0.0.1:{port}")
 
 
 def test_a_folder_with_other_settings_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import tyro
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from onlooker.commands.parse import parse
 from onlooker.errors import UserError
@@ -36,8 +37,10 @@ class Grid:
     """The cluster's machines share no folder: each runs in one of its own, and finished runs are fetched."""
     retries: int = 2
     """How often a cell that fails, or whose process dies, goes on from its checkpoint."""
+    trust: bool = False
+    """Import code that the file names (env = "module:factory", method = "module:Class"). Only for files you know."""
     dry_run: bool = False
-    """Only list the cells, their steps, and about how many hours they take."""
+    """Only list the cells, their steps, and about how long they take. Imports no code that the file names."""
 
 
 def run(argv: list[str]) -> int:
@@ -48,7 +51,7 @@ def run(argv: list[str]) -> int:
             raise UserError(f"--{name} must be 0 or more, not {getattr(args, name)}")
     if args.address and args.jobs:
         raise UserError("--jobs is for this machine alone; with --address the cluster's cores count")
-    cells = plan.read(args.file)
+    cells = plan.read(args.file, args.trust, args.dry_run)
     if args.dry_run:
         return _dry_run(cells, args)
     with Board(cells, args.out) as board:
@@ -60,16 +63,21 @@ def run(argv: list[str]) -> int:
 
 
 def _dry_run(cells: list[Cell], args: Grid) -> int:
-    rates = hours.Rates(args.out)
-    total = 0.0
+    paces = hours.Paces(args.out)
+    needed = {cell.name: paces.seconds_left(cell, args.out) for cell in cells}
     for cell in cells:
-        left = hours.steps_left(cell, args.out)
-        needed = left / rates.of(cell.config) / 3600
-        total += needed
-        state = "finished" if left == 0 else f"about {needed:.2f} h"
+        seconds = needed[cell.name]
+        state = f"about {hours.spoken(seconds)}" if seconds else "finished"
         print(f"{cell.name}: {cell.config.budget.steps:,} steps, {state}")
+    total = sum(needed.values())
+    told = f"{len(cells)} cells, about {hours.spoken(total)} on one core"
     cores = args.jobs or hours.cores()
-    print(f"{len(cells)} cells, about {total:.1f} hours on one core, {total / cores:.1f} on {cores}; {rates.source}")
+    if cores > 1 and not args.address:  # how many a cluster has, only it knows
+        told += f", {hours.spoken(max(total / cores, *needed.values()))} on {cores}"
+    print(f"{told}; {paces.source}")
+    unseen = plan.import_paths(cells)
+    if unseen:
+        print(f"not imported, so not checked: {', '.join(unseen)}")
     return 0
 
 
@@ -96,7 +104,7 @@ class Board:
         """Bring it up to date."""
         if self._live is not None:
             if now.news:
-                self._live.console.print(now.news, highlight=False)
+                self._live.console.print(now.news, highlight=False, markup=False)
             self._live.update(self._table(now))
             return
         if now.news:
@@ -110,7 +118,7 @@ class Board:
         if self._first_left is None:
             self._first_left = left
         rate = (self._first_left - left) / (time.monotonic() - self._began)
-        eta = f"{left / rate / 3600:.1f} h" if rate > 0 else "-"
+        eta = hours.spoken(left / rate) if rate > 0 else "-"
         return (
             f"{len(now.finished)} finished, {len(now.running)} running, {len(now.waiting)} waiting, "
             f"{len(now.failed)} failed; {rate:,.0f} steps/s, ETA {eta}"
@@ -122,5 +130,5 @@ class Board:
             total = self._cells[name].config.budget.steps
             table.add_row(name, f"{total - hours.steps_left(self._cells[name], self._out):,}", f"{total:,}")
         for name, error in now.failed.items():
-            table.add_row(name, "failed", error)
+            table.add_row(name, "failed", Text(error))  # in which brackets mean nothing
         return table

@@ -5,7 +5,6 @@ A cell is a run folder. Where all machines see the same folder (or there is one 
 """
 
 import contextlib
-import fcntl
 import io
 import os
 import shutil
@@ -13,16 +12,17 @@ import signal
 import tempfile
 import time
 import traceback
-import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
-from onlooker.errors import UserError
-from onlooker.grid import plan
+from onlooker import importing, start
+from onlooker.errors import UserError, printable
+from onlooker.grid import cluster, plan
 from onlooker.grid.plan import Cell
-from onlooker.runs.folder import RunFolder
+from onlooker.runs import layout
+from onlooker.storage import locked
 
 ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -31,6 +31,7 @@ ONE_THREAD = {
     "JAX_PLATFORMS": "cpu",
 }
 STOPPED = "stopped"
+LONGEST_ERROR = 300  # what is told of an error; log.txt has it whole
 
 
 class Overview(NamedTuple):
@@ -60,21 +61,30 @@ def run(
     jobs: runs at a time on this machine, 0 for one a core. address: of a Ray cluster to join. retries: how often a
     cell whose process dies or fails goes on from its checkpoint.
     """
-    ray = _ray()
+    cluster.ray()
+    if address:
+        cluster.check(address)
     plan.open_folder(out, cells)
     with _only_driver(out):
         waiting = [cell.name for cell in cells if not plan.prepare(cell, out).finished]
-        finished = [cell.name for cell in cells if cell.name not in set(waiting)]
+        finished = sorted({cell.name for cell in cells} - set(waiting))
         if not waiting:
             watch(Overview(finished, [], [], {}, f"all {len(cells)} cells are finished already"))
             return {}
         watch(Overview(finished, [], waiting, {}, f"{len(cells)} cells, {len(finished)} already finished"))
-        with _cluster(ray, jobs, address), _stopping():
-            return _drive(ray, out, watch, waiting, finished, retries, fetch)
+        with cluster.running(jobs, address) as ray, _stopping():
+            return _drive(ray, out, watch, waiting, finished, retries, fetch, plan.import_paths(cells))
 
 
 def _drive(
-    ray: Any, out: Path, watch: Watcher, waiting: list[str], finished: list[str], retries: int, fetch: bool
+    ray: Any,
+    out: Path,
+    watch: Watcher,
+    waiting: list[str],
+    finished: list[str],
+    retries: int,
+    fetch: bool,
+    trusted: list[str],
 ) -> dict[str, str]:
     task = ray.remote(num_cpus=1, max_retries=0, max_calls=1)(_cell)
     environment = ONE_THREAD | {"PYTHONPATH": os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")])}
@@ -82,18 +92,18 @@ def _drive(
     tries = dict.fromkeys(waiting, 0)
     running: dict[Any, str] = {}
     failed: dict[str, str] = {}
-    node = int(ray.cluster_resources().get("CPU", 1))
+    cores = int(ray.cluster_resources().get("CPU", 1))
 
     def tell(news: str) -> None:
         watch(Overview(finished, list(running.values()), waiting, failed, news))
 
     try:
         while waiting or running:
-            while waiting and len(running) < node:
+            while waiting and len(running) < cores:
                 name = waiting.pop(0)
                 tries[name] += 1
                 luggage = pack(out / name) if fetch else None
-                running[task.remote(str((out / name).resolve()), luggage)] = name
+                running[task.remote(str((out / name).resolve()), luggage, trusted)] = name
                 tell(f"{name}: started")
             done, _ = ray.wait(list(running), timeout=1.0)
             for reference in done:
@@ -102,9 +112,11 @@ def _drive(
                     error, luggage = ray.get(reference)
                 except Exception as failure:  # the worker died, or its machine
                     error, luggage = f"its process died ({type(failure).__name__})", None
+                    with contextlib.suppress(OSError), _log(out / name) as log:
+                        print(failure, file=log)
                 if luggage is not None:
                     unpack(luggage, out / name)
-                if RunFolder.open(out / name).finished:
+                if (out / name / layout.RESULT).exists():
                     finished.append(name)
                     tell(f"{name}: finished")
                 elif tries[name] <= retries:
@@ -123,8 +135,12 @@ def _drive(
     return failed
 
 
-def _cell(path: str, luggage: bytes | None) -> tuple[str, bytes | None]:
-    """In a worker: go on with a run to its end. (what went wrong, the run folder if it was sent along)."""
+def _cell(path: str, luggage: bytes | None, trusted: list[str]) -> tuple[str, bytes | None]:
+    """In a worker: go on with a run to its end. (what went wrong, the run folder if it was sent along).
+
+    `trusted` is code of the user's own: that it may be imported was said to the driver, in another process.
+    """
+    importing.allow(*trusted)
     if luggage is None:
         return _train(Path(path)), None
     here = Path(tempfile.gettempdir()) / "onlooker-cells" / path.strip("/").replace("/", "-")
@@ -148,18 +164,28 @@ def _train(path: Path) -> str:
             spoke = time.monotonic()
             print(f"{metrics['steps']:,.0f} steps  return {metrics['return']:.0f}", flush=True)
 
-    with (path / "log.txt").open("a") as log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+    with _log(path) as log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
         try:
-            train(RunFolder.open(path), threads=1, watch=show)
+            train(start.resume(path), threads=1, watch=show)
         except (Interrupted, KeyboardInterrupt):
             return STOPPED
         except UserError as failure:
-            print(f"onlooker: {failure}", flush=True)
-            return str(failure)
+            traceback.print_exc()
+            return in_a_line(str(failure))
         except Exception as failure:
             traceback.print_exc()
-            return f"{type(failure).__name__}: {failure}"
+            return in_a_line(f"{type(failure).__name__}: {failure}")
     return ""
+
+
+def in_a_line(error: str) -> str:
+    """What a board shows of an error, whatever it holds."""
+    line = printable(" ".join(error.split()))
+    return line if len(line) <= LONGEST_ERROR else line[:LONGEST_ERROR] + " ..."
+
+
+def _log(path: Path) -> IO[str]:
+    return (path / layout.LOG).open("a", encoding="utf-8", errors="backslashreplace")
 
 
 def pack(path: Path) -> bytes:
@@ -188,47 +214,17 @@ def unpack(luggage: bytes, path: Path) -> None:
 
 def _progress(path: Path) -> tuple[bool, int]:
     """(finished, lines of metrics): the larger, the further a run has come."""
-    metrics = path / "metrics.csv"
-    return (path / "result.json").exists(), len(metrics.read_bytes().splitlines()) if metrics.exists() else 0
-
-
-def _ray() -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise UserError("grids run on Ray, which is not installed: pip install 'onlooker[grid]'") from None
-    return ray
-
-
-@contextlib.contextmanager
-def _cluster(ray: Any, jobs: int, address: str) -> Iterator[None]:
-    """Ray, joined at an address or started on this machine for as long as the grid runs."""
-    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
-    # Checking the cells has started jax. Ray starts programs, not copies of this process, so jax need not worry.
-    warnings.filterwarnings("ignore", message="os.fork")
-    try:
-        if address:
-            ray.init(address=address, **quiet)
-        else:
-            cores = jobs or os.cpu_count() or 1
-            small = {"include_dashboard": False, "object_store_memory": 100 * 2**20}
-            ray.init(address="local", num_cpus=cores, **small, **quiet)
-    except (ConnectionError, ValueError, RuntimeError) as failure:
-        raise UserError(f"can't {'join Ray at ' + address if address else 'start Ray'}: {failure}") from failure
-    try:
-        yield
-    finally:
-        ray.shutdown()
+    metrics = path / layout.METRICS
+    return (path / layout.RESULT).exists(), len(metrics.read_bytes().splitlines()) if metrics.exists() else 0
 
 
 @contextlib.contextmanager
 def _only_driver(out: Path) -> Iterator[None]:
     """Nobody else runs a grid in this folder meanwhile."""
-    with (out / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UserError(f"another grid is running in {out}; wait for it, or choose another --out") from None
+    lock = locked(out / layout.LOCK)
+    if lock is None:
+        raise UserError(f"another grid is running in {out}; wait for it, or choose another --out")
+    with lock:
         yield
 
 
