@@ -22,6 +22,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/oxlint src
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -105,8 +105,9 @@ def test_environments_and_demonstrations_know_nothing_of_learning(package: str) 
 
 def test_reports_read_files_only() -> None:
     for module in inside("report"):
-        assert not reach(module) & {"jax", "jaxlib", "optax", "mujoco"}, module
-        assert not rooms(reach(module)) & {"loop", "methods", "collect", "evaluation", "envs"}, module
+        assert not reach(module) & {"jax", "jaxlib", "optax", "mujoco", "gymnasium"}, module
+        assert not rooms(reach(module)) & {"loop", "methods", "collect", "evaluation"}, module
+        assert reach(module) & set(inside("envs")) <= {"onlooker.envs", "onlooker.envs.world"}, module
 
 
 def test_only_the_seam_knows_both_pools_and_policies() -> None:

@@ -12,13 +12,14 @@ import pytest
 from test_report_runs import BOUND, make_run
 
 from onlooker.report import load
-from onlooker.report.bounds import bounds
+from onlooker.report.ablation import ablation_table, ablations
 from onlooker.report.comparisons import aggregates, dynamics_tables, probabilities, summary
+from onlooker.report.inventory import attention, counts, coverage, speed
+from onlooker.report.lower_bound import bounds, bounds_table
 from onlooker.report.overview import bars
 from onlooker.report.panels import capacity_curves, distances, learning_curves
 from onlooker.report.paper import EXPERT, RETURNS, paper_return, verdict
 from onlooker.report.statistics import beats, beats_interval, iqm, iqm_interval, mean_and_spread
-from onlooker.report.surroundings import ablation_table, ablations, attention, bounds_table, counts, coverage, speed
 from onlooker.report.sweeping import sweeps
 from onlooker.report.tables import Beside, Column, Table, comma_separated, hypertext, markdown
 from onlooker.report.variants import groups
@@ -317,7 +318,7 @@ def test_a_sweep_over_one_factor(tmp_path: Path) -> None:
 def test_tables_in_three_hands() -> None:
     columns = [Column("who | what"), Column("return", "return"), Column("95%", "interval"), Column("I2L", "beside")]
     rows: list[list[Any]] = [
-        ["a <b>", 1234.5, (1.0, math.nan), Beside(10.0, 20.0, "below")],
+        ["a <b> `*", 1234.5, (1.0, math.nan), Beside(10.0, 20.0, "below")],
         ["b", math.nan, None, None],
     ]
     table = Table("t", "Title", columns, rows, "note")
@@ -325,13 +326,13 @@ def test_tables_in_three_hands() -> None:
     assert lines[2:6] == [
         "| who \\| what | return | 95% | I2L |",
         "|---|---:|---:|---:|",
-        "| a <b> | 1,234 | - | 10 (paper 20, below) |",
+        "| a \\<b> \\`\\* | 1,234 | - | 10 (paper 20, below) |",
         "| b | - |  |  |",
     ]
     assert lines[-1] == "note"
     assert list(csv.reader(io.StringIO(comma_separated(table)))) == [
         ["who | what", "return", "95% low", "95% high", "I2L", "I2L (paper)"],
-        ["a <b>", "1234.5", "1.0", "", "10.0", "20.0"],
+        ["a <b> `*", "1234.5", "1.0", "", "10.0", "20.0"],
         ["b", "", "", "", "", ""],
     ]
     text = hypertext(table)

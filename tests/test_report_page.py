@@ -369,8 +369,8 @@ def test_small_films_are_copied_and_large_ones_linked(tmp_path: Path) -> None:
     (run / "large.gif").write_bytes(bytes(6_000_000))
     (run / "curve.png").write_bytes(b"picture")
     markup, copies = films(load(tmp_path / "runs"), tmp_path / "out")
-    assert copies == {"videos/a run/video.mp4": run / "video.mp4"}
-    assert 'src="videos/a%20run/video.mp4"' in markup
+    assert copies == {"videos/a-run-video.mp4": run / "video.mp4"}
+    assert 'src="videos/a-run-video.mp4"' in markup
     assert 'href="../runs/a%20run/large.gif"' in markup
     page = build(load(tmp_path / "runs"), tmp_path / "out")
-    assert (page.parent / "videos" / "a run" / "video.mp4").read_bytes() == b"film"
+    assert (page.parent / "videos" / "a-run-video.mp4").read_bytes() == b"film"

@@ -1,5 +1,6 @@
 """onlooker report: tables and figures from run folders."""
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +9,10 @@ from typing import Annotated
 import tyro
 
 from onlooker.commands.parse import parse
-from onlooker.errors import UserError
-from onlooker.report import load, pack
+from onlooker.errors import UserError, printable
+from onlooker.report import Run, load, pack
+
+MOST_NAMED = 20  # unreadable runs, on the terminal
 
 
 @dataclass(frozen=True)
@@ -31,16 +34,25 @@ def run(argv: list[str]) -> int:
     if args.pack is not None:
         if args.out is not None:
             raise UserError("choose one of --out and --pack")
-        if args.pack.resolve() == args.results.resolve():
+        if os.path.realpath(args.pack) == os.path.realpath(args.results):
             raise UserError(f"--pack {args.pack} is the folder that is read; choose another")
         runs = load(args.results, skip=args.pack)
-        print(f"{pack(runs, args.pack)} runs are packed in {args.pack}")
+        _name_unreadable(runs)
+        print(printable(f"{pack(runs, args.pack)} runs are packed in {args.pack}"))
         return 0
     from onlooker.report.build import build
-    from onlooker.report.surroundings import counts
+    from onlooker.report.inventory import counts
 
     runs = load(args.results)
+    _name_unreadable(runs)
     say = (lambda line: print(line, file=sys.stderr)) if sys.stderr.isatty() else (lambda line: None)
     written = build(runs, args.out or args.results / "report", say)
-    print(f"{counts(runs)}\nthe report is {written}")
+    print(f"{counts(runs)}\nthe report is {printable(str(written))}")
     return 0
+
+
+def _name_unreadable(runs: list[Run]) -> None:
+    """Say which runs are left out, and why; the page has them all."""
+    lines = [f"left out {run.name}: {run.note}" for run in runs if run.state == "unreadable"]
+    for line in lines[:MOST_NAMED] + [f"and {len(lines) - MOST_NAMED} more"] * (len(lines) > MOST_NAMED):
+        print(line, file=sys.stderr)

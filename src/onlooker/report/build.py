@@ -6,33 +6,30 @@ from pathlib import Path
 
 from onlooker import __version__
 from onlooker.report import output, panels
-from onlooker.report.bounds import bounds
+from onlooker.report.ablation import ablation_table, ablations, without_ablated
 from onlooker.report.comparisons import aggregates, dynamics_tables, probabilities, summary
 from onlooker.report.entry import Run
-from onlooker.report.figures import draw, draw_row, slug
+from onlooker.report.figures import draw, draw_row, fresh, slug
 from onlooker.report.gallery import films
-from onlooker.report.overview import overview
-from onlooker.report.page import Section, page
-from onlooker.report.panels import Panel
-from onlooker.report.paper import ABOUT, STEPS, paper_return
-from onlooker.report.surroundings import (
-    ablation_table,
-    ablations,
+from onlooker.report.inventory import (
     attention,
     between_settings,
-    bounds_table,
     counts,
     coverage,
     different_demonstrations,
     is_partial,
     other_versions,
     speed,
-    without_ablated,
 )
+from onlooker.report.lower_bound import bounds, bounds_table
+from onlooker.report.overview import overview
+from onlooker.report.page import Section, page
+from onlooker.report.panels import Panel
+from onlooker.report.paper import ABOUT, STEPS, paper_return
 from onlooker.report.sweeping import sweeps
 from onlooker.report.tables import comma_separated, markdown
 from onlooker.report.variants import Group, groups, usable
-from onlooker.report.worlds import PRESETS, robot
+from onlooker.report.world_names import PRESETS, robot
 
 DEFINITIONS = [
     "return: mean undiscounted true return of the training episodes that ended in the last 100,000 steps, never the "
@@ -65,6 +62,7 @@ def build(runs: list[Run], out: Path, say: Callable[[str], None] = lambda line: 
     fold += "<tbody></tbody></table></div></details>"
     sections.append(Section("every-run", "Every run with its config", markup=fold))
 
+    _tell_figures_apart(sections)
     contents: dict[str, bytes | Path] = {f"figures/{name}": drawn for name, drawn in glance.items()}
     contents["index.html"] = page(sections, runs, counts(runs), is_partial(runs)).encode()
     for table in (table for section in sections for table in section.tables):
@@ -161,6 +159,16 @@ def _speed(found: list[Group]) -> Section:
 def _stated(group: Group) -> bool:
     """Whether the paper states a number for it."""
     return paper_return(group.method, robot(group.env), group.dynamics) is not None
+
+
+def _tell_figures_apart(sections: list[Section]) -> None:
+    """Give every figure a file name of its own."""
+    taken: set[str] = set()
+    for section in sections:
+        for panels_here in section.figures.values():
+            for place, panel in enumerate(panels_here):
+                panels_here[place] = replace(panel, name=fresh(slug(panel.name), taken))
+                taken.add(panels_here[place].name)
 
 
 def _by_heading(members: list[Panel]) -> dict[str, list[Panel]]:

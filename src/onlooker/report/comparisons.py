@@ -8,7 +8,7 @@ from onlooker.report.paper import EXPERT, paper_return, verdict
 from onlooker.report.statistics import beats, beats_interval, iqm, iqm_interval, mean_and_spread
 from onlooker.report.tables import Beside, Column, Table
 from onlooker.report.variants import METHODS, Group, settings
-from onlooker.report.worlds import PRESETS, heading, robot
+from onlooker.report.world_names import PRESETS, heading, robot
 
 REFERENCES = {"demonstration": "demo_return", "random actions": "random_return", "zero actions": "zero_return"}
 

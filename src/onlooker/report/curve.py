@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from onlooker.runs.layout import read_json, read_metrics
+from onlooker.runs.layout import read_config, read_metrics
 from onlooker.storage import atomic
 
 
@@ -13,7 +13,7 @@ def draw_curve(run: Path, references: dict[str, float] | None = None) -> Path:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    config, metrics = read_json(run / "config.json"), read_metrics(run)
+    config, metrics = read_config(run), read_metrics(run)
     steps, returns = np.array(metrics["steps"]), np.array(metrics["return"])
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.add_subplot()

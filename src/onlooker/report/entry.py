@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-STATES = ("finished", "unfinished", "failed", "missing", "unreadable", "duplicate")
+USABLE = ("finished", "unfinished", "failed")  # a table or figure may show these
+STATES = (*USABLE, "missing", "unreadable", "duplicate")
 NUMBERS = ("return", "eval_return", "demo_return", "random_return", "zero_return", "hours")
 MORE_NUMBERS = ("eval_std", "steps_per_second")
 CURVE = ("steps", "return", "wasserstein", "episode_length", "elite_score_mean", "entropy")

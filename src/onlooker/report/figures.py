@@ -1,8 +1,10 @@
 """Panels as picture files."""
 
 import io
+import itertools
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Container
 from typing import Any
 
 import numpy as np
@@ -11,21 +13,28 @@ from onlooker.report.panels import Panel
 
 SIZE = (6.4, 4.2)
 ROW = (3.6, 3.0)  # of one panel in a row of several
+LONGEST = 60  # letters of a file's name; each may take four bytes of the 255 that a file system has
 
 
 def slug(name: str) -> str:
-    """A name that is good for a file."""
-    return re.sub(r"[^\w.=+-]+", "-", name).strip("-")
+    """A name that is good for a file, and not too long for one."""
+    return re.sub(r"[^\w.=+-]+", "-", name).strip("-.")[:LONGEST].strip("-.") or "unnamed"
+
+
+def fresh(name: str, taken: Container[str]) -> str:
+    """The name, or with a number behind it if it is taken: `a b` and `a-b` are one name to a file."""
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    return name if name not in taken else next(other for other in numbered if other not in taken)
 
 
 def draw(panel: Panel) -> dict[str, bytes]:
     """A panel as PNG and SVG, by file name."""
-    return _files([panel], slug(panel.name), SIZE)
+    return _files([panel], panel.name, SIZE)
 
 
 def draw_row(panels: list[Panel], name: str) -> dict[str, bytes]:
     """Several panels beside each other with one legend, as PNG and SVG."""
-    return _files(panels, slug(name), (ROW[0] * len(panels), ROW[1] + 0.6))
+    return _files(panels, name, (ROW[0] * len(panels), ROW[1] + 0.6))
 
 
 def picture(name: str, size: tuple[float, float], draw: Callable[[Any], None]) -> dict[str, bytes]:
@@ -40,8 +49,10 @@ def picture(name: str, size: tuple[float, float], draw: Callable[[Any], None]) -
         "svg.fonttype": "path",
         "axes.spines.top": False,
         "axes.spines.right": False,
+        "text.parse_math": False,  # a $ in a name is a $
     }
-    with matplotlib.rc_context(plain):
+    with matplotlib.rc_context(plain), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of letters that its font lacks, and of names too long to fit
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         png, svg = io.BytesIO(), io.BytesIO()

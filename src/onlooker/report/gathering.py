@@ -1,61 +1,87 @@
 """All runs under a folder, as run folders or packed."""
 
-import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
-from onlooker.errors import UserError
+from onlooker.errors import UserError, printable
 from onlooker.report.entry import ROWS, Run
+from onlooker.report.intake import Unreadable, clean, read_object
 from onlooker.report.output import is_report
 from onlooker.report.packed import is_packed, unpack
 from onlooker.report.reading import read_run
 from onlooker.report.variants import named
-from onlooker.report.worlds import natural
-
-RUN = {"config.json", "metrics.csv", "result.json"}  # a folder with any of these is a run's
-GRID = "grid.json"  # which cells a grid was asked for
+from onlooker.report.world_names import natural
+from onlooker.runs.layout import GRID, RUN_FILES
 
 
 def load(results: str | Path, rows: int = ROWS, skip: Path | None = None) -> list[Run]:
     """Every run under `results`, its curve in at most `rows` rows. Nothing is dropped: see each run's state."""
     results = Path(results)
     if not results.is_dir():
-        raise UserError(f"there is no folder {results}")
+        raise UserError(f"there is no folder {printable(str(results))}")
     runs: dict[str, Run] = {}
     cells: list[str] = []
-    for folder, files in _walk(results, skip):
-        name = "" if folder == results else folder.relative_to(results).as_posix()
-        if is_packed(folder):
-            runs |= {run.name: run for run in unpack(folder, f"{name}/" if name else "", rows)}
-        elif RUN & files:
-            name = name or folder.resolve().name
+    for folder, files, failure in _walk(results, skip):
+        name = "" if folder == results else printable(folder.relative_to(results).as_posix())
+        below = f"{name}/" if name else ""
+        if failure:
+            runs[name or "."] = Run(name or ".", "unreadable", failure)
+        elif is_packed(folder):
+            try:
+                runs |= {run.name: run for run in unpack(folder, below, rows)}
+            except UserError as refused:
+                if folder == results:
+                    raise
+                runs[name] = Run(name, "unreadable", clean(str(refused)))
+        elif RUN_FILES & files:
+            name = name or printable(os.path.basename(os.path.realpath(folder)))
             runs[name] = read_run(folder, name, rows)
         if GRID in files:
-            cells += [f"{name}/{cell}" if name else cell for cell in _cells(folder / GRID)]
+            try:
+                cells += [below + cell for cell in _cells(folder / GRID)]
+            except Unreadable as refused:
+                runs[below + GRID] = Run(below + GRID, "unreadable", clean(str(refused)))
     if not runs:
-        raise UserError(f"there are no runs in {results}")
+        raise UserError(f"there are no runs in {printable(str(results))}")
     for cell in cells:
         runs.setdefault(cell, Run(cell, "missing", "a cell of the grid that was never begun"))
     return named([runs[name] for name in sorted(runs, key=natural)])
 
 
-def _walk(results: Path, skip: Path | None) -> list[tuple[Path, set[str]]]:
-    """Folders with the names in them; not what lies inside runs, reports and hidden folders."""
-    found, seen = [], {skip.resolve()} if skip else set()
-    for here, folders, files in os.walk(results, followlinks=True):
-        folder = Path(here)
-        inner = RUN & set(files)
-        fresh = folder.resolve() not in seen and not is_report(folder)
-        seen.add(folder.resolve())
-        folders[:] = [] if inner or not fresh else sorted(name for name in folders if not name.startswith("."))
-        if fresh:
-            found.append((folder, set(files)))
-    return found
+def _walk(results: Path, skip: Path | None) -> Iterator[tuple[Path, set[str], str]]:
+    """Folders, the names in them that are no folders, and why one can't be read.
+
+    What lies inside runs, reports and hidden folders is passed over, and so is a folder that was seen under another
+    name: links may lead in a circle.
+    """
+    waiting, seen = [results], {_identity(skip)} if skip and skip.exists() else set()
+    while waiting:
+        folder = waiting.pop()
+        try:
+            identity = _identity(folder)
+            names = sorted(os.listdir(folder))
+        except OSError as failure:
+            yield folder, set(), f"can't read the folder: {failure.strerror}"
+            continue
+        if identity in seen or is_report(folder):
+            continue
+        seen.add(identity)
+        folders = [name for name in names if os.path.isdir(folder / name)]
+        files = set(names) - set(folders)
+        yield folder, files, ""
+        if not RUN_FILES & files:
+            waiting += [folder / name for name in reversed(folders) if not name.startswith(".")]
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    about = folder.stat()
+    return about.st_dev, about.st_ino
 
 
 def _cells(path: Path) -> list[str]:
-    try:
-        cells = json.loads(path.read_bytes())["cells"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    return [cell for cell in cells if isinstance(cell, str)] if isinstance(cells, list) else []
+    """The names of a grid's cells."""
+    cells = read_object(path).get("cells")
+    if not isinstance(cells, list) or not all(isinstance(cell, str) for cell in cells):
+        raise Unreadable(f"{path.name} names no cells")
+    return cells

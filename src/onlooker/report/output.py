@@ -1,14 +1,15 @@
 """The folder that a report goes to. Only what a report wrote is ever replaced."""
 
-import json
 import os
 import shutil
 from pathlib import Path
 
-from onlooker.errors import UserError
-from onlooker.storage import atomic, write_json
+from onlooker.errors import UserError, printable
+from onlooker.report.intake import Unreadable, read_bytes
+from onlooker.storage import atomic, parse_json, write_json
 
 MARK = ".onlooker-report"  # names the files that a report wrote
+LARGEST_MARK = 64 << 20  # bytes
 
 
 def is_report(folder: Path) -> bool:
@@ -18,11 +19,13 @@ def is_report(folder: Path) -> bool:
 
 def check(folder: Path) -> None:
     """Refuse a folder that holds anything that no report wrote."""
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is no folder; choose another --out")
-    strangers = sorted(_files(folder) - _written(folder) - {MARK})
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise UserError(printable(f"{folder} is no folder; choose another --out"))
+    # A report writes no links, and what one led to would be written instead.
+    links = {name for name in _files(folder) if (folder / name).is_symlink()}
+    strangers = sorted(links or _files(folder) - _written(folder) - {MARK})
     if strangers:
-        raise UserError(f"{folder} holds {strangers[0]}, which no report wrote; choose another --out")
+        raise UserError(printable(f"{folder} holds {strangers[0]}, which no report wrote; choose another --out"))
 
 
 def write(folder: Path, contents: dict[str, bytes | Path]) -> None:
@@ -43,24 +46,35 @@ def write(folder: Path, contents: dict[str, bytes | Path]) -> None:
                     with content.open("rb") as source:
                         shutil.copyfileobj(source, stream)
         for name in before - contents.keys():
-            (folder / name).unlink()
+            path = folder / name
+            path.unlink()
+            while path.parent != folder and not any(path.parent.iterdir()):
+                path = path.parent
+                path.rmdir()
         write_json(folder / MARK, sorted(contents))
-        for here, _, _ in os.walk(folder, topdown=False):
-            if not any(Path(here).iterdir()):
-                Path(here).rmdir()
     except OSError as failure:
-        raise UserError(f"can't write to {folder}: {failure.strerror}") from failure
+        raise UserError(printable(f"can't write to {folder}: {failure.strerror}")) from failure
 
 
 def _files(folder: Path) -> set[str]:
-    found = (Path(here) / name for here, _, names in os.walk(folder) for name in names)
-    return {path.relative_to(folder).as_posix() for path in found}
+    """All that lies in it at any depth, links too, but plain folders."""
+    found, waiting = set(), [folder] if folder.is_dir() else []
+    try:
+        while waiting:
+            for entry in os.scandir(waiting.pop()):
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry))
+                else:
+                    found.add(Path(entry).relative_to(folder).as_posix())
+    except OSError as failure:
+        raise UserError(printable(f"can't read the folder {folder}: {failure.strerror}")) from failure
+    return found
 
 
 def _written(folder: Path) -> set[str]:
     """What the mark names."""
     try:
-        names = json.loads((folder / MARK).read_bytes())
-    except (OSError, ValueError):
+        names = parse_json(read_bytes(folder / MARK, LARGEST_MARK))
+    except (Unreadable, ValueError):
         return set()
     return {str(name) for name in names} if isinstance(names, list) else set()

@@ -9,7 +9,7 @@ from onlooker.report.figures import picture
 from onlooker.report.panels import COLORS, GREY
 from onlooker.report.paper import EXPERT, paper_return
 from onlooker.report.variants import METHODS, Group, settings
-from onlooker.report.worlds import PRESETS, robot
+from onlooker.report.world_names import PRESETS, robot
 
 SHOWN = ("i2l", "gail-s", "gaifo", "bco")
 SIZE = (3.4, 3.2)  # of the panel of one dynamics

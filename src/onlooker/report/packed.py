@@ -5,20 +5,27 @@ import gzip
 import io
 import json
 import math
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from onlooker.errors import UserError
-from onlooker.report.entry import COLUMNS, CURVE, MORE_NUMBERS, NUMBERS, ROWS, STATES, Run, thin
-from onlooker.report.reading import Unreadable, check_config, read_object
+from onlooker.errors import UserError, printable
+from onlooker.report.entry import COLUMNS, CURVE, MORE_NUMBERS, NUMBERS, ROWS, STATES, USABLE, Run, thin
+from onlooker.report.intake import LARGEST_NUMBER, Unreadable, clean, lines, opened, read_object
+from onlooker.report.reading import checked_analysis, checked_config, described
 from onlooker.report.variants import named
-from onlooker.report.worlds import natural
+from onlooker.report.world_names import natural
 from onlooker.storage import atomic
 
 MARK = "packed.json"
-FORMAT = 1
+CONFIGS = "configs.json"
+ANALYSES = "analysis.json"
+CURVES = "curves.csv.gz"
+TABLE = "runs.csv"
+LAYOUT = 1  # of the packed folder; packed.json names it
+LARGEST = 64 << 20  # bytes of any of these files; 200 runs have 1 MB
 
 
 def is_packed(folder: Path) -> bool:
@@ -29,7 +36,7 @@ def is_packed(folder: Path) -> bool:
 def pack(runs: list[Run], folder: Path) -> int:
     """Write the runs as a packed folder, beside those that are packed there already; how many it holds now.
 
-    A folder that holds something else is refused.
+    A folder that holds something else is refused, and so is one in which a packed run can't be read any more.
     """
     if folder.exists() and not is_packed(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} is there already and was not packed by a report; choose another --pack")
@@ -38,14 +45,14 @@ def pack(runs: list[Run], folder: Path) -> int:
     except OSError as failure:
         raise UserError(f"can't make the folder {folder}: {failure.strerror}") from failure
     if is_packed(folder):
-        runs = named(_joined(unpack(folder, "", ROWS), runs))
+        runs = named(_joined(unpack(folder, "", ROWS, strict=True), runs))
     configs = {run.name: run.config for run in runs if run.config}
     analyses = {run.name: run.analysis for run in runs if run.analysis}
-    _write(folder / MARK, _json({"packed runs": len(runs), "format": FORMAT}))
-    _write(folder / "configs.json", _json(configs))
-    _write(folder / "analysis.json", _json(analyses))
-    _write(folder / "curves.csv.gz", gzip.compress(_curves(runs), mtime=0))
-    _write(folder / "runs.csv", _table(COLUMNS, ([run.row()[name] for name in COLUMNS] for run in runs)))
+    _write(folder / MARK, _json({"packed runs": len(runs), "format": LAYOUT}))
+    _write(folder / CONFIGS, _json(configs))
+    _write(folder / ANALYSES, _json(analyses))
+    _write(folder / CURVES, gzip.compress(_curves(runs), mtime=0))
+    _write(folder / TABLE, _table(COLUMNS, ([run.row()[name] for name in COLUMNS] for run in runs)))
     return len(runs)
 
 
@@ -56,43 +63,81 @@ def _joined(before: list[Run], now: list[Run]) -> list[Run]:
     return [runs[name] for name in sorted(runs, key=natural)]
 
 
-def unpack(folder: Path, above: str, rows: int) -> list[Run]:
-    """The runs of a packed folder; `above` goes before their names."""
+def unpack(folder: Path, above: str, rows: int, strict: bool = False) -> list[Run]:
+    """The runs of a packed folder; `above` goes before their names. One that can't be read is called so, or refused."""
     try:
         mark = read_object(folder / MARK)
-        if mark.get("format") != FORMAT:
-            raise Unreadable(f"its layout is {mark.get('format')}, and this version reads {FORMAT}")
-        configs, analyses = read_object(folder / "configs.json"), read_object(folder / "analysis.json")
-        for config in configs.values():
-            check_config(config)
-        curves = _read_curves(folder / "curves.csv.gz")
-        with (folder / "runs.csv").open(newline="") as stream:
-            table = list(csv.DictReader(stream))
-        return [_run(row, above, configs, analyses, curves, rows) for row in table]
-    except (Unreadable, OSError, EOFError, ValueError, KeyError, TypeError) as failure:
-        raise UserError(f"{folder} is no packed folder that can be read: {failure}") from failure
+        if mark.get("format") != LAYOUT:
+            raise Unreadable(f"its layout is {mark.get('format')}, and this version reads {LAYOUT}")
+        configs, analyses = read_object(folder / CONFIGS, LARGEST), read_object(folder / ANALYSES, LARGEST)
+        table = _read_table(folder / TABLE)
+        curves = _read_curves(folder / CURVES, {row["run"] for row in table})
+        runs = []
+        for row in table:
+            name = row["run"]
+            try:
+                run = _run(row, above, configs.get(name), analyses.get(name, {}), thin(curves.get(name, {}), rows))
+            except (Unreadable, ValueError) as failure:
+                if strict:
+                    raise Unreadable(f"{name}: {failure}") from failure
+                run = Run(above + name, "unreadable", clean(str(failure)))
+            runs.append(run)
+        return runs
+    except Unreadable as failure:
+        raise UserError(printable(f"{folder} is no packed folder that can be read: {failure}")) from failure
 
 
-def _run(row: dict[str, str], above: str, configs: dict, analyses: dict, curves: dict, rows: int) -> Run:
+def _run(row: dict[str, str], above: str, config: Any, analysis: Any, curve: dict[str, np.ndarray]) -> Run:
     if row["state"] not in STATES:
-        raise Unreadable(f"runs.csv calls {row['run']} {row['state']!r}")
-    numbers = {name: float(row[name]) if row[name] else math.nan for name in (*NUMBERS, *MORE_NUMBERS)}
+        raise Unreadable(f"{TABLE} calls it {row['state']!r} (good: {', '.join(STATES)})")
+    run = Run(above + row["run"], row["state"], row["note"])
+    if config is None and run.state in USABLE:
+        raise Unreadable(f"{CONFIGS} has no config of it")
+    if config is None:
+        return run
     return Run(
-        above + row["run"],
-        row["state"],
-        row["note"],
-        row["method"],
-        row["variant"],
-        row["env"],
-        row["dynamics"],
-        seed=int(row["seed"]) if row["seed"] else None,
+        run.name,
+        run.state,
+        run.note,
+        **described(checked_config(config)),
         steps=int(row["steps"]),
-        version=row["version"],
-        numbers=numbers if row["run"] in configs else {},
-        config=configs.get(row["run"], {}),
-        curve=thin(curves.get(row["run"], {}), rows),
-        analysis=analyses.get(row["run"], {}),
+        numbers={name: _read_number(row[name]) for name in (*NUMBERS, *MORE_NUMBERS)},
+        curve=curve,
+        analysis=checked_analysis(analysis),
     )
+
+
+def _read_table(path: Path) -> list[dict[str, str]]:
+    """The rows of `runs.csv`, every text clean."""
+    try:
+        with opened(path, LARGEST) as stream:
+            reader = csv.DictReader(lines(stream, path.name))
+            missing = set(COLUMNS) - set(reader.fieldnames or ())
+            if missing:
+                raise Unreadable(f"{path.name} has no column {', '.join(sorted(missing))}")
+            return [{name: clean(row[name] or "") for name in COLUMNS} for row in reader]
+    except csv.Error as failure:
+        raise Unreadable(f"{path.name} is no table ({failure})") from failure
+
+
+def _read_curves(path: Path, names: set[str]) -> dict[str, dict[str, np.ndarray]]:
+    """The curves of these runs, each in as many rows as `pack` writes of one."""
+    rows: dict[str, list[list[float]]] = {}
+    try:
+        with opened(path, LARGEST) as packed, gzip.GzipFile(fileobj=packed) as stream:
+            for line in csv.DictReader(lines(stream, path.name)):  # type: ignore[arg-type]
+                name = clean(line["run"])
+                if name in names and len(rows.setdefault(name, [])) < ROWS:
+                    numbers = [_read_number(line[column]) for column in CURVE]
+                    rows[name] += [numbers] * math.isfinite(numbers[CURVE.index("steps")])
+    except (csv.Error, EOFError, zlib.error, KeyError, ValueError, TypeError) as failure:
+        raise Unreadable(f"{path.name} holds no curves that can be read ({failure})") from failure
+    return {name: dict(zip(CURVE, np.array(numbers).T)) for name, numbers in rows.items() if numbers}
+
+
+def _read_number(text: str) -> float:
+    value = float(text) if text else math.nan
+    return value if abs(value) <= LARGEST_NUMBER else math.nan
 
 
 def _curves(runs: list[Run]) -> bytes:
@@ -104,15 +149,6 @@ def _curves(runs: list[Run]) -> bytes:
         for index in range(len(curve.get("steps", ())))
     )
     return _table(("run", *CURVE), lines)
-
-
-def _read_curves(path: Path) -> dict[str, dict[str, np.ndarray]]:
-    with gzip.open(path, "rt", newline="") as stream:
-        lines = list(csv.DictReader(stream))
-    rows: dict[str, list[list[float]]] = {}
-    for line in lines:
-        rows.setdefault(line["run"], []).append([float(line[name]) if line[name] else math.nan for name in CURVE])
-    return {run: dict(zip(CURVE, np.array(numbers).T)) for run, numbers in rows.items()}
 
 
 def _table(header: tuple[str, ...], lines: Any) -> bytes:

@@ -4,14 +4,12 @@ import html
 import json
 import math
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
 from onlooker import __version__
 from onlooker.report.entry import COLUMNS, Run
-from onlooker.report.figures import slug
 from onlooker.report.panels import Panel
-from onlooker.report.script import SCRIPT
-from onlooker.report.style import STYLE
 from onlooker.report.tables import Table, hypertext
 
 TEXT_COLUMNS = ("method", "variant", "env", "dynamics", "version", "state", "note", "run")
@@ -40,7 +38,7 @@ def page(sections: list[Section], runs: list[Run], headline: str, partial: bool)
         "numeric": [name for name in COLUMNS if name not in TEXT_COLUMNS],
         "runs": [{name: _plain(value) for name, value in run.row().items()} for run in runs],
         "configs": {run.name: run.config for run in runs if run.config},
-        "panels": {slug(panel.name): panel.to_json() for panel in panels},
+        "panels": {panel.name: panel.to_json() for panel in panels},
     }
     contents = "".join(f'<a href="#{section.name}">{html.escape(section.title)}</a>' for section in sections)
     told = f"<p class=partial><b>Partial results.</b> {html.escape(headline)}.</p>\n" if partial else ""
@@ -50,7 +48,7 @@ def page(sections: list[Section], runs: list[Run], headline: str, partial: bool)
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Onlooker: report</title>
-<style>{STYLE}</style>
+<style>{_part("page.css")}</style>
 </head>
 <body data-partial="{str(partial).lower()}">
 <h1>Onlooker: report</h1>
@@ -59,10 +57,15 @@ def page(sections: list[Section], runs: list[Run], headline: str, partial: bool)
 <nav>{contents}</nav>
 {"".join(map(_section, sections))}
 <script type="application/json" id="data">{_embedded(data)}</script>
-<script>{SCRIPT}</script>
+<script>{_part("page.js")}</script>
 </body>
 </html>
 """
+
+
+def _part(name: str) -> str:
+    """The style or the script, which lie beside this module."""
+    return files("onlooker.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _section(section: Section) -> str:
@@ -79,7 +82,7 @@ def _section(section: Section) -> str:
 
 
 def _figure(panel: Panel) -> str:
-    name = slug(panel.name)
+    name = panel.name
     label = html.escape(f"{panel.y_label} over {panel.x_label}: {panel.title}")
     files = " ".join(f'<a href="figures/{name}.{kind}">{kind}</a>' for kind in ("png", "svg"))
     return (

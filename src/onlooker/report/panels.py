@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from onlooker.report.bounds import CONSTANTS, Bound
+from onlooker.report.ablation import without_ablated
 from onlooker.report.comparisons import REFERENCES, reference
+from onlooker.report.lower_bound import CONSTANTS, Bound
 from onlooker.report.statistics import mean_and_spread
-from onlooker.report.surroundings import without_ablated
 from onlooker.report.variants import Group, settings
-from onlooker.report.worlds import heading, robot
+from onlooker.report.world_names import heading, robot
 
 POINTS = 120  # of a line
 COLORS = {
@@ -58,6 +58,7 @@ class Panel:
     """One pair of axes."""
 
     name: str
+    """Of its file, once `build` has made it fit for one."""
     title: str
     x_label: str
     y_label: str

@@ -1,145 +1,130 @@
-"""Reading a run folder, whole or not: what can't be used is said, never dropped."""
+"""Reading one run folder, whole or not: what can't be used is said, never dropped."""
 
-import csv
-import io
-import json
 import math
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from onlooker.report.entry import Run, thin
-from onlooker.report.worlds import dynamics_name, env_name
-
-FORMAT = 1  # of the run folders that are understood here
-FAILURE = re.compile(r"(onlooker: |([\w.]*(Error|Exception)|Killed|Segmentation fault)\b)")
-NEEDED: tuple[tuple[str, str, Any], ...] = (
-    ("world", "env", str),
-    ("budget", "seed", int),
-    ("budget", "steps", int | float),
+from onlooker.report.entry import CURVE, Run, thin
+from onlooker.report.intake import (
+    LARGEST_TABLE,
+    Unreadable,
+    clean,
+    finite,
+    lines,
+    opened,
+    read_columns,
+    read_end,
+    read_object,
 )
+from onlooker.report.world_names import dynamics_name, env_name
+from onlooker.runs.layout import ANALYSIS, CONFIG, FORMAT, LOG, METRICS, RESULT, TIMING, TIMING_COLUMNS, renamed
+
+FAILURE = re.compile(r"(onlooker: |([\w.]*(Error|Exception)|Killed|Segmentation fault)\b)")
 BOUND = ("iteration", "expert_f", "buffer_f", "w1")
-
-
-class Unreadable(Exception):
-    """A file can't be used, and why."""
+MOST_STEPS = 1e15
 
 
 def read_run(folder: Path, name: str, rows: int) -> Run:
-    """The run in a folder."""
+    """The run in a folder, its curve in at most `rows` rows."""
     try:
-        config = read_object(folder / "config.json")
-        check_config(config)
+        config = checked_config(read_object(folder / CONFIG))
     except Unreadable as failure:
-        return Run(name, "unreadable", str(failure), folder=folder)
+        return Run(name, "unreadable", clean(str(failure)), folder=folder)
     notes: list[str] = []
-    metrics = _columns(folder / "metrics.csv", notes)
-    timing = _columns(folder / "timing.csv", notes)
+    metrics = _columns(folder / METRICS, CURVE, ("steps",), notes)
+    timing = _columns(folder / TIMING, TIMING_COLUMNS, TIMING_COLUMNS, notes)
     made = int(metrics["steps"][-1]) if len(metrics.get("steps", ())) else 0
     state, result = "finished", {}
-    if (folder / "result.json").exists():
+    if os.path.lexists(folder / RESULT):
         try:
-            result = read_object(folder / "result.json")
+            result = read_object(folder / RESULT)
         except Unreadable as failure:
             state = "unreadable"
             notes.append(str(failure))
         else:
             notes += _silent(result)
     else:
-        error = _last_error(folder / "log.txt")
+        error = _last_error(folder / LOG)
         state = "failed" if error else "unfinished"
         notes.append(f"{made:,} of {int(config['budget']['steps']):,} steps" + (f"; {error}" if error else ""))
     analysis: dict[str, Any] = {}
     try:
-        analysis = read_analysis(folder / "analysis.json")
+        analysis = read_analysis(folder / ANALYSIS)
     except Unreadable as failure:
         notes.append(str(failure))
     return Run(
         name,
         state,
-        "; ".join(notes),
-        method=config["method"],
-        env=env_name(config["world"]),
-        dynamics=dynamics_name(config["world"]),
-        seed=config["budget"]["seed"],
+        clean("; ".join(notes)),
+        **described(config),
         steps=int(_number(result, "steps", made)),
-        version=str(config.get("version", "")),
         numbers=_numbers(result, timing),
-        config=config,
         curve=thin(metrics, rows),
         analysis=analysis,
         folder=folder,
     )
 
 
-def read_object(path: Path) -> dict[str, Any]:
-    """A JSON object from a file."""
-    try:
-        data = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise Unreadable(f"{path.name} is missing") from None
-    except OSError as failure:
-        raise Unreadable(f"can't read {path.name}: {failure.strerror}") from failure
-    except ValueError as failure:
-        raise Unreadable(f"{path.name} is no JSON ({failure})") from failure
-    if not isinstance(data, dict):
-        raise Unreadable(f"{path.name} holds no JSON object")
-    return data
+def described(config: dict[str, Any]) -> dict[str, Any]:
+    """What a run's config says of it, by the names that `Run` has."""
+    world = config["world"]
+    return {
+        "method": config["method"],
+        "env": clean(env_name(world)),
+        "dynamics": clean(dynamics_name(world)),
+        "seed": config["budget"]["seed"],
+        "version": clean(str(config.get("version", ""))),
+        "config": config,
+    }
 
 
-def check_config(config: dict[str, Any]) -> None:
-    """Refuse a config that is not laid out as this version knows it."""
+def checked_config(config: Any) -> dict[str, Any]:
+    """A config by the names of today; one that is not laid out as this version knows it is refused."""
+    if not isinstance(config, dict):
+        raise Unreadable("its config is no JSON object")
+    config = renamed(config)
     made_by = f"onlooker {config['version']}" if "version" in config else "an unknown version"
     if config.get("format") != FORMAT:
         raise Unreadable(f"made by {made_by}: its layout is {config.get('format')}, and this version reads {FORMAT}")
-    for part, field, kind in NEEDED:
-        if not isinstance(config.get(part), dict) or not isinstance(config[part].get(field), kind):
-            raise Unreadable(f"made by {made_by}: config.json has no {part}.{field} that can be read")
-    if not math.isfinite(config["budget"]["steps"]):
-        raise Unreadable(f"made by {made_by}: its budget of steps is no number")
+    world, budget = config.get("world"), config.get("budget")
+    if not isinstance(world, dict) or not isinstance(world.get("env"), str):
+        raise Unreadable(f"made by {made_by}: {CONFIG} has no world.env that can be read")
+    if not isinstance(budget, dict) or type(budget.get("seed")) is not int:
+        raise Unreadable(f"made by {made_by}: {CONFIG} has no budget.seed that can be read")
+    for name in ("steps", "steps_per_iteration"):
+        value = budget.get(name, 1 if name == "steps_per_iteration" else None)
+        if not finite(value) or not 0 <= value <= MOST_STEPS:
+            raise Unreadable(f"made by {made_by}: its budget.{name} is {clean(str(value))}, no number of steps")
     try:
-        env_name(config["world"]), dynamics_name(config["world"])
+        env_name(world), dynamics_name(world)
     except (TypeError, ValueError, AttributeError) as failure:
         raise Unreadable(f"made by {made_by}: its world can't be read ({failure})") from failure
     if not isinstance(config.get("method"), str) or not isinstance(config.get("options"), dict):
-        raise Unreadable(f"made by {made_by}: config.json has no method and options that can be read")
-
-
-def read_columns(text: str) -> tuple[dict[str, np.ndarray], int]:
-    """Columns of a CSV of numbers, and how many lines are not whole: a crash may leave half a line."""
-    lines = text.split("\n")
-    whole, torn = lines[:-1], int(bool(lines[-1]))  # behind the last line break is nothing, or half a line
-    if not whole:
-        return {}, torn
-    header, *rows = csv.reader(io.StringIO("\n".join(whole).replace("\0", "?")))
-    numbers = []
-    for row in rows:
-        try:
-            if len(row) != len(header):
-                raise ValueError
-            line = [float(cell) for cell in row]
-            if "steps" in header and not math.isfinite(line[header.index("steps")]):
-                raise ValueError
-            numbers.append(line)
-        except ValueError:
-            torn += 1
-    table = np.array(numbers).reshape(len(numbers), len(header))
-    return {name: table[:, index] for index, name in enumerate(header)}, torn
+        raise Unreadable(f"made by {made_by}: {CONFIG} has no method and options that can be read")
+    return config
 
 
 def read_analysis(path: Path) -> dict[str, Any]:
     """What was measured of a run after the fact; empty where nothing was."""
-    if not path.exists():
-        return {}
-    data = read_object(path)
+    return checked_analysis(read_object(path)) if os.path.lexists(path) else {}
+
+
+def checked_analysis(data: Any) -> dict[str, Any]:
+    """An analysis whose lower bound can be drawn, if it has one."""
+    if not isinstance(data, dict):
+        raise Unreadable(f"{ANALYSIS} holds no JSON object")
     bound = data.get("lower_bound")
     if bound is not None:
-        lists: list[Any] = [bound.get(name) for name in BOUND] if isinstance(bound, dict) else [None]
-        lists += [bound["exact_w1"]] if isinstance(bound, dict) and bound.get("exact_w1") is not None else []
-        if not all(_is_column(entry) and len(entry) == len(lists[0]) for entry in lists):
-            raise Unreadable(f"{path.name}: lower_bound needs {', '.join(BOUND)}, numbers in lists of one length")
+        entries: list[Any] = [bound.get(name) for name in BOUND] if isinstance(bound, dict) else [None]
+        entries += [bound["exact_w1"]] if isinstance(bound, dict) and bound.get("exact_w1") is not None else []
+        if not all(_is_column(entry) and len(entry) == len(entries[0]) for entry in entries):
+            raise Unreadable(f"{ANALYSIS}: lower_bound needs {', '.join(BOUND)}, numbers in lists of one length")
+        if not isinstance(bound.get("f_from"), int | None):
+            raise Unreadable(f"{ANALYSIS}: lower_bound.f_from is no iteration")
     return data
 
 
@@ -147,33 +132,39 @@ def _is_column(entry: Any) -> bool:
     return isinstance(entry, list) and all(number is None or isinstance(number, int | float) for number in entry)
 
 
-def _columns(path: Path, notes: list[str]) -> dict[str, np.ndarray]:
-    try:
-        columns, torn = read_columns(path.read_text(errors="replace"))
-    except FileNotFoundError:
+def _columns(path: Path, wanted: tuple[str, ...], needed: tuple[str, ...], notes: list[str]) -> dict[str, np.ndarray]:
+    """Columns of a table of the run; none if a needed one is not there, and `notes` says what is wrong."""
+    if not os.path.lexists(path):
         return {}
-    except OSError as failure:
-        notes.append(f"can't read {path.name}: {failure.strerror}")
+    try:
+        with opened(path, LARGEST_TABLE) as stream:
+            columns, torn = read_columns(lines(stream, path.name), wanted)
+            begun = os.fstat(stream.fileno()).st_size > 0
+    except Unreadable as failure:
+        notes.append(str(failure))
         return {}
     if torn:
-        notes.append(f"{path.name}: {torn} line{'s' * (torn > 1)} not whole, left out")
-    return columns
+        notes.append(f"{path.name}: {torn:,} line{'s' * (torn > 1)} not whole, left out")
+    lacking = [name for name in needed if name not in columns]
+    if lacking and begun and (columns or not torn):
+        notes.append(f"{path.name} has no column {', '.join(lacking)}")
+    return {} if lacking else columns
 
 
 def _silent(result: dict[str, Any]) -> list[str]:
     """What a finished run does not tell."""
     names = ("return", "eval_return_mean")
     missing = [name for name in names if not math.isfinite(_number(result, name))]
-    return [f"result.json has no {' and no '.join(missing)}"] if missing else []
+    return [f"{RESULT} has no {' and no '.join(missing)}"] if missing else []
 
 
 def _last_error(path: Path) -> str:
     """The last line that a run said, if it is an error."""
     try:
-        lines = [line for line in path.read_bytes()[-8000:].decode(errors="replace").splitlines() if line.strip()]
-    except OSError:
+        said = [line for line in read_end(path, 8000).splitlines() if line.strip()]
+    except Unreadable:
         return ""
-    last = " ".join(lines[-1].split()) if lines else ""
+    last = " ".join(said[-1].split()) if said else ""
     return last[:300] if FAILURE.match(last) else ""
 
 
@@ -193,4 +184,4 @@ def _numbers(result: dict[str, Any], timing: dict[str, np.ndarray]) -> dict[str,
 
 def _number(data: dict[str, Any], name: str, otherwise: float = math.nan) -> float:
     value = data.get(name)
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else otherwise
+    return float(value) if finite(value) else otherwise

@@ -8,7 +8,7 @@ from onlooker.report.comparisons import reference
 from onlooker.report.panels import GREY, Level, Line, Panel, colors
 from onlooker.report.statistics import mean_and_spread
 from onlooker.report.variants import Group, choices, tell_apart, written
-from onlooker.report.worlds import FACTORS, changes, env_order, robot
+from onlooker.report.world_names import FACTORS, changes, env_order, robot
 
 LEAST = 3  # values of a factor make a sweep
 

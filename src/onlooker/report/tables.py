@@ -4,6 +4,7 @@ import csv
 import html
 import io
 import math
+import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -107,7 +108,8 @@ def hypertext(table: Table) -> str:
 
 
 def _plain(text: str) -> str:
-    return text.replace("|", "\\|")
+    """Without what Markdown would take for its own."""
+    return re.sub(r"([|<*`\[\]])", r"\\\1", text)
 
 
 def _side(column: Column) -> str:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from onlooker.report.entry import Run
-from onlooker.report.worlds import dynamics_order, env_order, natural
+from onlooker.report.entry import USABLE, Run
+from onlooker.report.world_names import dynamics_order, env_order, natural
+from onlooker.runs.layout import completed
 
 METHODS = {
     "i2l": "I2L",
@@ -64,7 +65,7 @@ class Group:
 
 def usable(runs: list[Run]) -> list[Run]:
     """Those that a table or figure may show."""
-    return [run for run in runs if run.state in ("finished", "unfinished", "failed")]
+    return [run for run in runs if run.state in USABLE]
 
 
 def named(runs: list[Run]) -> list[Run]:
@@ -125,6 +126,7 @@ def identity(run: Run) -> tuple:
 
 def choices(config: dict[str, Any]) -> dict[str, Any]:
     """What was chosen beside world and seed, by dotted path: {"elite.capacity": 5, "steps": 5000000, ...}."""
+    config = completed(config)
     budget = {name: value for name, value in config["budget"].items() if name != "seed"}
     return _flat(config["options"]) | budget | {"version": config.get("version", "")}
 

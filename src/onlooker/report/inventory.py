@@ -1,19 +1,15 @@
-"""The tables around the results: what is here, what is missing, the ablation, the lower bound, speed and hours."""
+"""What is here and what is missing, in what runs of one name differ, and the hours that all of it took."""
 
-import math
 from typing import Any
 
 import numpy as np
 
 from onlooker import __version__
-from onlooker.report.bounds import CONSTANTS, Bound
 from onlooker.report.entry import STATES, Run
-from onlooker.report.statistics import iqm, iqm_interval, mean_and_spread
+from onlooker.report.statistics import mean_and_spread
 from onlooker.report.tables import Column, Table
-from onlooker.report.variants import METHODS, Group, choices, differing, settings, written
-from onlooker.report.worlds import PRESETS, dynamics_order, env_order, robot
-
-CAPACITY = "elite.capacity"
+from onlooker.report.variants import METHODS, Group, differing, settings, written
+from onlooker.report.world_names import PRESETS, dynamics_order, env_order, robot
 
 
 def counts(runs: list[Run]) -> str:
@@ -81,55 +77,6 @@ def between_settings(found: list[Group]) -> list[str]:
     for group in found:
         chosen.setdefault(group.label, []).append(written(group.runs[0].config))
     return [f"{label}: {', '.join(differing(made))}" for label, made in chosen.items() if differing(made)]
-
-
-def without_ablated(found: list[Group]) -> list[Group]:
-    """All groups but those that only vary the capacity: they have a table and a figure of their own."""
-    ablated = {id(group) for members in ablations(found) for group in members.values() if group.variant}
-    return [group for group in found if id(group) not in ablated]
-
-
-def ablations(found: list[Group]) -> list[dict[int, Group]]:
-    """Capacity -> group, for each setting in which I2L runs differ in nothing else."""
-    alike: dict[tuple, dict[int, Group]] = {}
-    for group in found:
-        chosen = choices(group.runs[0].config)
-        if group.method == "i2l" and CAPACITY in chosen:
-            capacity = chosen.pop(CAPACITY)
-            alike.setdefault((*group.setting, repr(sorted(chosen.items()))), {})[capacity] = group
-    return [dict(sorted(members.items())) for members in alike.values() if len(members) > 1]
-
-
-def ablation_table(number: int, members: dict[int, Group], found: list[Group]) -> Table:
-    """Return by capacity, and GAIL-S beside it."""
-    first = next(iter(members.values()))
-    beside = [group for group in found if group.setting == first.setting and group.method == "gail-s"]
-    columns = [Column("buffer"), Column("seeds", "count"), Column("return", "return"), Column("deviation", "return")]
-    columns += [Column("IQM", "return"), Column("95% interval", "interval"), Column("eval_return", "return")]
-    rows = []
-    named = [(f"capacity {capacity}", group) for capacity, group in members.items()]
-    for label, group in named + [(group.label, group) for group in beside]:
-        values = group.values("return")
-        middle = [float(iqm(values)), iqm_interval([values])] if len(values) else [math.nan, (math.nan, math.nan)]
-        judged, _ = mean_and_spread(group.values("eval_return"))
-        rows.append([label, len(values), *mean_and_spread(values), *middle, judged])
-    return Table(f"capacity-{number}", f"{robot(first.env)}, {first.dynamics}", columns, rows)
-
-
-def bounds_table(bounds: list[Bound]) -> Table:
-    """The gap between f on the expert and its lower bound, at the first and the last snapshot."""
-    columns = [Column("run"), Column("f of iteration", "count"), Column("L", "share")]
-    columns += [Column("first gap", "number"), Column("last gap", "number")]
-    columns += [Column("last f on the expert", "number"), Column("last bound", "number")]
-    columns += [Column("last W1 (critic)", "number"), Column("last W1 (exact)", "number")]
-    rows = []
-    for bound in bounds:
-        for constant in CONSTANTS:
-            gap = bound.expert_f - bound.bound(constant)
-            row = [bound.run.name, bound.f_from, constant, float(gap[0]), float(gap[-1]), float(bound.expert_f[-1])]
-            rows.append([*row, float(bound.bound(constant)[-1]), float(bound.w1[-1]), float(bound.exact_w1[-1])])
-    note = "The gap is f on the expert's pairs less the bound. Below 0 the bound does not hold for this L."
-    return Table("lower-bound", "The gap of the lower bound", columns, rows, note)
 
 
 def speed(found: list[Group]) -> Table:

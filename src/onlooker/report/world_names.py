@@ -4,16 +4,11 @@ import json
 import re
 from typing import Any
 
-# What each preset changes (as in `onlooker.envs.dynamics`, which a report must not import).
-PRESETS: dict[str, dict[str, Any]] = {
-    "none": {},
-    "low-gravity": {"gravity": 0.5},
-    "high-density": {"density": 2.0},
-    "high-friction": {"friction": 3.0},
-    "high-damping": {"damping": 3.0},
-}
-FACTORS = ("gravity", "density", "friction", "damping", "armature", "stiffness", "gear", "wind")
-ROBOTS = ("HalfCheetah", "Hopper", "Walker2d", "Ant")
+from onlooker.envs import world as worlds
+from onlooker.envs.world import ROBOTS
+
+PRESETS = {name: dynamics.changes for name, dynamics in worlds.PRESETS.items()}  # what each one changes
+FACTORS = tuple(worlds.Dynamics.__dataclass_fields__)
 
 
 def changes(world: dict[str, Any]) -> dict[str, Any]:

@@ -1,18 +1,14 @@
-"""What the page does: curves with hover and legends to hide a method, and the table of runs. Plain JavaScript.
-
-Elements of a drawing are made in the namespace of the `svg` that the page holds, so no address is written anywhere.
-An error is shown on the page, and in `data-error` of its body.
-"""
-
-SCRIPT = r"""
+// What the page does: curves with hover and legends to hide a method, and the table of runs.
+// Elements of a drawing are made in the namespace of the `svg` that the page holds, so no address is written anywhere.
+// An error is shown on the page, and in `data-error` of its body.
 "use strict";
-window.onerror = function (message, source, line) {
-  document.body.setAttribute("data-error", message + " (line " + line + ")");
+window.addEventListener("error", event => {
+  document.body.setAttribute("data-error", event.message + " (line " + event.lineno + ")");
   const box = document.createElement("p");
   box.className = "error";
-  box.textContent = "This page's script failed: " + message;
+  box.textContent = "This page's script failed: " + event.message;
   document.body.prepend(box);
-};
+});
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const WIDTH = 360, HEIGHT = 260, LEFT = 48, RIGHT = 10, TOP = 26, BOTTOM = 38;
@@ -198,6 +194,20 @@ document.querySelectorAll("[data-figures]").forEach(section => {
   });
 });
 
+// What a column is sorted by: a number where the cell has one, else its text. What is missing comes last either way.
+function order(place, up) {
+  const key = row => {
+    const cell = row.cells[place];
+    if (cell.dataset.value !== undefined) return Number(cell.dataset.value);
+    return cell.textContent === "-" ? null : cell.textContent;
+  };
+  return (a, b) => {
+    const one = key(a), two = key(b);
+    if (one === null || two === null) return (one === null) - (two === null);
+    return (one < two ? -1 : one > two ? 1 : 0) * (up ? 1 : -1);
+  };
+}
+
 function runsTable() {
   const table = document.getElementById("runs"), head = table.tHead.rows[0], body = table.tBodies[0];
   const digits = { hours: 2, seed: 0 };
@@ -208,13 +218,7 @@ function runsTable() {
     let up = false;
     cell.addEventListener("click", () => {
       up = !up;
-      const value = row => row.cells[place].dataset.value === undefined
-        ? row.cells[place].textContent : Number(row.cells[place].dataset.value);
-      const sorted = Array.from(body.rows).sort((a, b) => {
-        const one = value(a), two = value(b);
-        return (one < two ? -1 : one > two ? 1 : 0) * (up ? 1 : -1);
-      });
-      body.append(...sorted);
+      body.append(...Array.from(body.rows).sort(order(place, up)));
     });
     head.appendChild(cell);
   });
@@ -252,4 +256,3 @@ function runsTable() {
 
 runsTable();
 document.body.setAttribute("data-ready", String(data.runs.length));
-"""
