@@ -1,6 +1,7 @@
 """Grid files: what they expand into, and what is said of bad ones. Running them is tests/test_fleet.py."""
 
 import os
+import re
 import socket
 import sys
 import time
@@ -64,31 +65,15 @@ def test_lists_multiply_and_tables_override_defaults(tmp_path: Path) -> None:
     [
         ("paper-table1", 3 * 16 * 8, 3 * 16 * 8 * 5e6),
         ("paper-figures", 5 * 16 * 8, 5 * 16 * 8 * 5e6),
-        ("paper-gaifo", 2 * 16 * 8, 2 * 16 * 8 * 5e6),
         ("paper-bco", 16 * 8, 16 * 8 * 5e6),
-        ("paper-actions", 2 * 16 * 8, 2 * 16 * 8 * 5e6),
         ("paper-figure1", 4 + 2 * 8, 4 * 1e5 + 16 * 5e6),
         ("ablation-capacity", 6 * 8, 6 * 8 * 5e6),
         ("lower-bound", 4, 4 * 5e6),
-        ("wasserstein", 16 * 8, 16 * 8 * 5e6),
         ("mismatch-sweep", 2 * 2 * 2 * 7 + 2 * 7, 56 * 5e6 + 14 * 1e5),
-        ("smoke", 8, 8 * 8192),
-        ("screen-i2l", 6 * 4, 6 * 4 * 1.5e6),
-        ("finalists-i2l", 15, 15 * 5e6),
-        ("finalists-i2l-2", 12, 12 * 5e6),
-        ("finalists-i2l-3", 9, 4 * 5e6 + 5 * 1e6),
-        ("screen-i2l-3", 3 * 8 + 6 + 4, 34 * 1.5e6),
-        ("finalists-i2l-4", 4, 4 * 5e6),
-        ("screen-i2l-4", 8 + 4 + 4 + 1, 17 * 1e6),
-        ("finalists-i2l-5", 4, 4 * 5e6),
-        ("i2l-eight", 16, 16 * 5e6),
+        ("smoke", 9, 9 * 8192),
         ("first-results", 10 * 16 + 4 * 2, (9 * 16 + 4 * 2) * 5e6 + 16 * 1e5),
-        ("recordings", 7, 7 * 1.5e6),
-        ("screen-gail-s", 8 * 4, 8 * 4 * 1.5e6),
-        ("screen-airl", 11, 7 * 1e6 + 4 * 5e6),
-        ("finalists-gail-s", 2 * 4 + 2, (2 * 4 + 2) * 5e6),
-        ("baselines", 4 + 3 + 2 + 3 + 2, 14 * 5e6),
-        ("absorbing", 6 * 2, 12 * 5e5),
+        ("screen-cells", 8, 8 * 1.5e6),
+        ("experts", 4, (8 + 8 + 6 + 16) * 1e6),
     ],
 )
 def test_shipped_grids_hold_the_cells_that_they_name(name: str, cells: int, steps: float) -> None:
@@ -97,9 +82,34 @@ def test_shipped_grids_hold_the_cells_that_they_name(name: str, cells: int, step
     assert sum(cell.config.budget.steps for cell in read) == steps
 
 
-def test_the_experts_grid_is_readable() -> None:
-    cells = plan.read(GRIDS / "experts.toml")
-    assert [cell.config.world.env for cell in cells] == ["HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Ant-v5"]
+def test_every_shipped_grid_is_in_the_documentation() -> None:
+    page = (GRIDS.parent / "docs" / "grids.md").read_text()
+    assert [path.stem for path in GRIDS.iterdir() if f"`{path.stem}`" not in page] == []
+
+
+def test_candidates_are_judged_in_worlds_and_with_seeds_that_no_result_has() -> None:
+    cells = plan.read(GRIDS / "screen-cells.toml")
+    worlds = [cell.config.world for cell in cells]
+    assert {(world.env.removesuffix("-v5"), *world.resolve().changes.items()) for world in worlds} == {
+        ("HalfCheetah", ("gravity", 0.7)),
+        ("HalfCheetah", ("density", 1.5)),
+        ("Hopper", ("density", 1.5)),
+        ("Hopper", ("friction", 2.0)),
+        ("Walker2d", ("gravity", 0.7)),
+        ("Walker2d", ("density", 1.5)),
+        ("Ant", ("gravity", 0.7)),
+        ("Ant", ("friction", 2.0)),
+    }
+    assert all(cell.config.budget.seed >= 100 for cell in cells)
+
+
+def test_every_path_of_a_grid_in_the_documentation_is_there() -> None:
+    root = GRIDS.parent
+    pages = [root / "README.md", *(root / "docs").rglob("*.md"), *root.glob("results/*/grid.toml"), *GRIDS.iterdir()]
+    path = re.compile(r"\b(?:grids|results)/[\w-]+(?:/grid)?\.toml")
+    named = {found for page in pages for found in path.findall(page.read_text())}
+    assert {"grids/smoke.toml", "results/screen-i2l/grid.toml"} <= named
+    assert [found for found in sorted(named) if not (root / found).exists()] == []
 
 
 @pytest.mark.parametrize(
