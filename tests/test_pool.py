@@ -19,6 +19,15 @@ from onlooker.envs.world import PRESETS, Dynamics
 from onlooker.errors import UserError
 
 ROBOTS = ["HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Ant-v5"]
+OTHERS = {  # Gymnasium's other robots, and the presets that have an effect on them
+    "Humanoid-v5": list(PRESETS),
+    "HumanoidStandup-v5": list(PRESETS),
+    "Swimmer-v5": ["none", "high-density"],
+    "InvertedPendulum-v5": ["none", "low-gravity", "high-density", "high-damping"],
+    "InvertedDoublePendulum-v5": ["none", "low-gravity", "high-density", "high-damping"],
+    "Reacher-v5": ["none", "high-density", "high-damping"],
+    "Pusher-v5": ["none", "high-density", "high-damping"],
+}
 
 
 def random_actions(pool: Pool, steps: int, size: float = 1.0) -> np.ndarray:
@@ -33,7 +42,7 @@ def assert_equals_gymnasium(pool: Pool, twins: list[gym.Env], actions: np.ndarra
     theirs: list[list[tuple]] = []
     pool.reset()
     starts = [twin.reset(seed=pool.episode_seed(i))[0].ravel() for i, twin in enumerate(twins)]
-    np.testing.assert_allclose(pool.obs, starts, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(pool.obs, starts, rtol=0, atol=1e-12)
     for action in actions:
         ours.append((*pool.step(action), pool.obs))
         theirs.append([])
@@ -43,7 +52,7 @@ def assert_equals_gymnasium(pool: Pool, twins: list[gym.Env], actions: np.ndarra
             theirs[-1].append((obs.ravel(), reward, terminated, truncated, after.ravel()))
     for position in range(5):  # next_obs, reward, terminated, truncated, obs after any reset
         expected = [[step[position] for step in steps] for steps in theirs]
-        np.testing.assert_allclose(np.array([step[position] for step in ours], float), expected, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(np.array([step[position] for step in ours], float), expected, rtol=0, atol=1e-12)
     pool.close()
     return np.array([[step[2:4] for step in steps] for steps in theirs], bool)
 
@@ -71,6 +80,22 @@ def test_a_thousand_steps_equal_gymnasium(robot: str, preset: str) -> None:
         assert ends[:, :, 0].sum() > 10  # falls, with a reset after each
 
 
+@pytest.mark.parametrize(("robot", "preset"), [(robot, preset) for robot in OTHERS for preset in OTHERS[robot]])
+def test_the_other_robots_equal_gymnasium(robot: str, preset: str) -> None:
+    pool, twins = robot_and_twins(robot, PRESETS[preset], 2)
+    ends = assert_equals_gymnasium(pool, twins, random_actions(pool, 110))
+    falls = robot in ("Humanoid-v5", "InvertedPendulum-v5", "InvertedDoublePendulum-v5")
+    assert ends[:, :, 0].any() == falls
+    assert ends[:, :, 1].any() == (pool.max_episode_steps <= 110)  # Reacher's 50, Pusher's 100
+
+
+@pytest.mark.parametrize("robot", OTHERS)
+def test_presets_without_an_effect_are_refused(robot: str) -> None:
+    for preset in set(PRESETS) - set(OTHERS[robot]):
+        with pytest.raises(UserError, match=r"do(es)? nothing"):
+            make_pool(robot, 1, 0, dynamics=PRESETS[preset])
+
+
 @pytest.mark.parametrize("robot", ROBOTS[1:])
 def test_an_episode_of_a_thousand_steps_is_cut_and_not_ended(robot: str) -> None:
     pool, twins = robot_and_twins(robot, PRESETS["low-gravity"], 1, terminate_when_unhealthy=False)
@@ -93,6 +118,14 @@ def test_an_episode_of_a_thousand_steps_is_cut_and_not_ended(robot: str) -> None
         ("Hopper-v5", {"healthy_state_range": (-2.0, 2.0), "exclude_current_positions_from_observation": False}),
         ("Walker2d-v5", {"healthy_reward": 0.5, "healthy_angle_range": (-0.5, 0.5), "max_episode_steps": 20}),
         ("Walker2d-v5", {"exclude_current_positions_from_observation": False, "frame_skip": 1}),
+        ("Humanoid-v5", {"include_cinert_in_observation": False, "include_cvel_in_observation": False}),
+        ("Humanoid-v5", {"contact_cost_weight": 1e-3, "contact_cost_range": (0.1, 0.5), "healthy_z_range": (1.2, 1.5)}),
+        ("Humanoid-v5", {"include_cfrc_ext_in_observation": False, "include_qfrc_actuator_in_observation": False}),
+        ("Humanoid-v5", {"exclude_current_positions_from_observation": False, "terminate_when_unhealthy": False}),
+        ("HumanoidStandup-v5", {"impact_cost_weight": 1e-3, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.1}),
+        ("HumanoidStandup-v5", {"include_cinert_in_observation": False, "frame_skip": 2, "max_episode_steps": 40}),
+        ("InvertedPendulum-v5", {"reset_noise_scale": 0.1, "frame_skip": 1}),
+        ("InvertedDoublePendulum-v5", {"healthy_reward": 3.0, "reset_noise_scale": 0.3}),
     ],
 )
 def test_keywords_of_gym_make_work(robot: str, settings: dict[str, Any]) -> None:
@@ -217,6 +250,11 @@ def test_a_robot_goes_on_exactly_after_save_and_load(robot: str, before: int) ->
     assert_goes_on_exactly(robot, before, 100, dynamics=PRESETS["low-gravity"], threads=2)
 
 
+@pytest.mark.parametrize("robot", OTHERS)
+def test_the_other_robots_go_on_exactly_after_save_and_load(robot: str) -> None:
+    assert_goes_on_exactly(robot, 33, 40, dynamics=PRESETS["high-density"], threads=2)
+
+
 @pytest.mark.parametrize("before", [0, 1, 29])
 def test_any_environment_goes_on_exactly_after_save_and_load(before: int) -> None:
     assert_goes_on_exactly(Stroll, before, 60, max_episode_steps=25)
@@ -240,11 +278,25 @@ def test_a_factory_with_shaped_and_noisy_observations_equals_gymnasium() -> None
     assert ends[:, :, 1].any()
 
 
-def test_other_mujoco_environments_have_dynamics_too() -> None:
+@pytest.mark.parametrize(
+    ("robot", "settings"),
+    [
+        ("Swimmer-v5", {"exclude_current_positions_from_observation": False, "ctrl_cost_weight": 0.1}),
+        ("Reacher-v5", {"reward_dist_weight": 0.3, "reward_control_weight": 0.7, "frame_skip": 3}),
+        ("Pusher-v5", {"reward_near_weight": 0.2, "reward_dist_weight": 0.3, "reward_control_weight": 0.7}),
+    ],
+)
+def test_keywords_work_where_gravity_does_not(robot: str, settings: dict[str, Any]) -> None:
+    pool, twins = robot_and_twins(robot, Dynamics(armature=2.0, gear=0.5), 2, **settings)
+    assert_equals_gymnasium(pool, twins, random_actions(pool, 120, size=1.3))
+
+
+@pytest.mark.filterwarnings("ignore:.*out of date")
+def test_old_versions_have_dynamics_too() -> None:
     dynamics = Dynamics(gravity=0.5, density=2.0)
-    pool = make_pool("InvertedPendulum-v5", 2, 3, dynamics=dynamics)
+    pool = make_pool("InvertedPendulum-v4", 2, 3, dynamics=dynamics)
     assert isinstance(pool, GymPool)
-    twins = [gym.make("InvertedPendulum-v5") for _ in range(2)]
+    twins = [gym.make("InvertedPendulum-v4") for _ in range(2)]
     for twin in twins:
         apply(dynamics, twin.unwrapped.model)  # type: ignore[attr-defined]
     assert_equals_gymnasium(pool, twins, random_actions(pool, 100, 3.0))

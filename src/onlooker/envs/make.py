@@ -17,7 +17,7 @@ from onlooker.envs.gym_pool import GymPool
 from onlooker.envs.keywords import checked
 from onlooker.envs.memory import check_room, of_robot
 from onlooker.envs.pool import MujocoPool, Pool
-from onlooker.envs.tasks import TASKS
+from onlooker.envs.robots import TASKS
 from onlooker.envs.world import Dynamics, World, check_limit
 from onlooker.errors import UserError, nearest
 from onlooker.importing import check_allowed, from_path
@@ -75,7 +75,7 @@ def make_pool(
     max_episode_steps: int | None = None,
     threads: int | None = None,
 ) -> Pool:
-    """N environments in the changed world: in threads for the four robots, on Gymnasium for everything else."""
+    """N environments in the changed world: in threads for the robots that we know, on Gymnasium for everything else."""
 
     def make() -> gym.Env:
         return make_env(source, kwargs, dynamics, max_episode_steps)
@@ -97,7 +97,8 @@ def make_pool(
     threads = threads or len(
         os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     )
-    return MujocoPool(task(env.unwrapped), num_envs, seed, limit, env.action_space, threads)
+    known = _called(_name(source), task, env.unwrapped)
+    return MujocoPool(known, num_envs, seed, limit, env.action_space, threads)
 
 
 def pool_for(world: World, num_envs: int, seed: int, threads: int | None = None) -> Pool:
@@ -166,7 +167,7 @@ def _call_factory(source: EnvSource, kwargs: dict[str, Any]) -> gym.Env:
     return env
 
 
-def _called(name: str, call: Callable[..., gym.Env], *args: Any, **kwargs: Any) -> gym.Env:
+def _called(name: str, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     try:
         return call(*args, **kwargs)
     except UserError:

@@ -14,7 +14,7 @@ import numpy as np
 
 from onlooker.envs.crew import Crew
 from onlooker.envs.engine import mujoco
-from onlooker.envs.tasks import HalfCheetah
+from onlooker.envs.tasks import Task
 
 
 class Transition(NamedTuple):
@@ -89,14 +89,14 @@ class Pool(ABC):
 
 
 class MujocoPool(Pool):
-    """N copies of one of the four robots on threads. A step equals Gymnasium's own to the last digits."""
+    """N copies of a robot on threads. A step equals Gymnasium's own to the last digits."""
 
     # Everything that the next mj_step depends on, warm start of the solver included.
     STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 
     def __init__(
         self,
-        task: HalfCheetah,
+        task: Task,
         num_envs: int,
         seed: int,
         max_episode_steps: int,
@@ -107,7 +107,7 @@ class MujocoPool(Pool):
         self.task, self.model = task, task.model
         self.data = [mujoco.MjData(self.model) for _ in range(num_envs)]
         self._controls = [data.ctrl for data in self.data]
-        self._watched = [array for data in self.data for array in task.watch(data)]
+        self._watched = [array for data in self.data for array in task.row.watch(data)]
         self._rows = self._read_rows()
         self.obs = task.observe(self._rows).copy()
         self._crew = Crew(self._simulate, min(threads, num_envs))
@@ -136,7 +136,7 @@ class MujocoPool(Pool):
             rng, _ = gym.utils.seeding.np_random(self.episode_seed(index))
             data.qpos[:], data.qvel[:] = self.task.start(rng)
             mujoco.mj_forward(self.model, data)
-            self._rows[index] = np.concatenate(self.task.watch(data))
+            self._rows[index] = np.concatenate(self.task.row.watch(data))
         return self.task.observe(self._rows[indices])
 
     def save(self) -> dict[str, np.ndarray]:

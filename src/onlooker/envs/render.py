@@ -16,7 +16,7 @@ from onlooker.demos import Demos
 from onlooker.envs.engine import mujoco
 from onlooker.envs.failures import first_line, told
 from onlooker.envs.make import EnvSource, make_env
-from onlooker.envs.tasks import TASKS
+from onlooker.envs.robots import TASKS
 from onlooker.envs.world import Dynamics
 from onlooker.errors import UserError
 
@@ -88,9 +88,11 @@ def replay_states(demo: Demos, count: int = 8) -> list[np.ndarray]:
         raise UserError("the recording names no environment that could show it")
     with filming(name) as env:
         base: Any = env.unwrapped
-        hidden = TASKS[type(base)](base).first_shown if type(base) in TASKS else 0
+        hidden = TASKS[type(base)](base).hidden if type(base) in TASKS else None
+        if hidden is None:
+            raise UserError(f"the recorded states do not tell where {name} is")
         shown, needed = base.model.nq - hidden, base.model.nq - hidden + base.model.nv
-        if type(base) not in TASKS or demo.obs.shape[1] not in (needed, *base.observation_space.shape):
+        if demo.obs.shape[1] not in (needed, *base.observation_space.shape):
             raise UserError(f"the recorded states do not tell where {name} is")
         obs = demo.obs[slice(*demo.episodes()[0])].astype(float)
         place = np.cumsum(obs[:, shown : shown + hidden], axis=0) * base.dt  # not recorded, but its speed is

@@ -1,154 +1,129 @@
-"""What Gymnasium's four locomotion environments compute around the physics, for N robots at once.
+"""What an environment computes around the physics, for N robots at once, and the pieces that tasks are made of.
 
-Each task reads its settings off a real Gymnasium environment, so every keyword of `gym.make` works here too. The
-arithmetic keeps Gymnasium's order of operations; a test holds the two equal.
-
-A *row* is what a task looks at after a control step: positions, velocities and, for Ant, the torso's place and the
-contact forces. `watch` names the arrays inside an MjData that make a row; the pool copies them into rows [N, R].
+A *row* is what a task looks at after a control step: positions, velocities and what else it asks for, such as a body's
+place or the contact forces. The pool copies the arrays that `Row.watch` names into rows [N, R].
 """
 
+import functools
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gymnasium.envs.mujoco.ant_v5 import AntEnv
-from gymnasium.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
-from gymnasium.envs.mujoco.hopper_v5 import HopperEnv
-from gymnasium.envs.mujoco.walker2d_v5 import Walker2dEnv
 
 from onlooker.envs.engine import mujoco
 
+Watched = str | tuple[str, int]
+"""A field of MjData, whole ("qpos") or of one body or site (("xpos", 3))."""
 
-class HalfCheetah:
-    """Runs in the plane, never falls. Also what the other three share."""
+Numbers = Callable[[np.ndarray], np.ndarray]
+"""Rows [N, R] -> numbers of each, [N] or [N, D]."""
 
-    hidden_positions = 1  # x tells how far it got, which is no part of the observation
-    feels_forces = False  # contact forces cost an extra pass after each control step
+Change = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Rows before and after a control step [N, R] -> a number of each [N]."""
 
-    def __init__(self, env: Any) -> None:
-        self.model: mujoco.MjModel = env.model
-        self.frame_skip: int = env.frame_skip
-        self.nq, self.nv, self.dt = env.model.nq, env.model.nv, env.dt
-        self.init_qpos, self.init_qvel = env.init_qpos, env.init_qvel
-        self.forward_weight, self.control_weight = env._forward_reward_weight, env._ctrl_cost_weight
-        self.noise = env._reset_noise_scale
-        self.first_shown = self.hidden_positions if env._exclude_current_positions_from_observation else 0
+Reward = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""Rows before and after [N, R], actions [N, A], and who stands [N] -> rewards [N]."""
+
+Start = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
+"""A random first (qpos, qvel)."""
+
+
+class Row:
+    """Which arrays of an MjData make a row, and where in it they lie."""
+
+    def __init__(self, model: mujoco.MjModel, *watched: Watched) -> None:
+        self._watched = watched
+        ends = np.cumsum([array.size for array in self.watch(mujoco.MjData(model))]).tolist()
+        self._at = {name: slice(begin, end) for name, begin, end in zip(watched, [0, *ends[:-1]], ends)}
+
+    def __getitem__(self, name: Watched) -> slice:
+        return self._at[name]
 
     def watch(self, data: mujoco.MjData) -> list[np.ndarray]:
-        """The arrays inside `data` that make its row."""
-        return [data.qpos, data.qvel]
+        """The arrays inside `data` that make its row: views, which stay true."""
+        return [
+            getattr(data, name).reshape(-1) if isinstance(name, str) else getattr(data, name[0])[name[1]]
+            for name in self._watched
+        ]
 
-    def start(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """A random first (qpos, qvel)."""
-        qpos = self.init_qpos + rng.uniform(-self.noise, self.noise, self.nq)
-        return qpos, self.init_qvel + self.noise * rng.standard_normal(self.nv)
 
-    def observe(self, rows: np.ndarray) -> np.ndarray:
-        """Observations [N, D] of rows [N, R]."""
-        return rows[:, self.first_shown :]
+@dataclass(frozen=True)
+class Task:
+    """One robot's description."""
+
+    model: mujoco.MjModel
+    frame_skip: int
+    row: Row
+    start: Start
+    observe: Numbers
+    reward: Reward
+    stands: Numbers | None = None  # whether it has not fallen, [N]
+    ends: bool = True  # whether a fall ends the episode
+    feels_forces: bool = False  # contact forces cost an extra pass after each control step
+    hidden: int | None = None  # so many positions are no part of the observation; the rest and the speeds begin it
 
     def judge(self, before: np.ndarray, after: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rewards [N] of a control step, and whether it ended the episode for good [N]."""
-        return self._forward(before, after) - self._control_cost(action), np.zeros(len(after), bool)
-
-    def _forward(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        return self.forward_weight * ((after[:, 0] - before[:, 0]) / self.dt)
-
-    def _control_cost(self, action: np.ndarray) -> np.ndarray:
-        return self.control_weight * np.square(action).sum(axis=-1)
+        stands = np.ones(len(after), bool) if self.stands is None else self.stands(after)
+        return self.reward(before, after, action, stands), ~stands & self.ends
 
 
-class Walker2d(HalfCheetah):
-    """Walks in the plane; falls when its torso is too low, too high or too tilted."""
+def around(env: Any, normal_speeds: bool = False) -> Start:
+    """A first state near the model's own: uniform noise, for the speeds perhaps normal."""
+    noise, nq, nv = env._reset_noise_scale, env.model.nq, env.model.nv
 
-    def __init__(self, env: Any) -> None:
-        super().__init__(env)
-        self.healthy_reward, self.ends_when_unhealthy = env._healthy_reward, env._terminate_when_unhealthy
-        self.z_range, self.angle_range = env._healthy_z_range, env._healthy_angle_range
+    def start(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        qpos = env.init_qpos + rng.uniform(-noise, noise, nq)
+        speeds = noise * rng.standard_normal(nv) if normal_speeds else rng.uniform(-noise, noise, nv)
+        return qpos, env.init_qvel + speeds
 
-    def start(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """A random first (qpos, qvel)."""
-        qpos = self.init_qpos + rng.uniform(-self.noise, self.noise, self.nq)
-        return qpos, self.init_qvel + rng.uniform(-self.noise, self.noise, self.nv)
+    return start
 
-    def observe(self, rows: np.ndarray) -> np.ndarray:
-        """Observations [N, D]: velocities are clipped to +-10."""
-        obs = rows[:, self.first_shown :].copy()
-        speeds = obs[:, -self.nv :]
+
+def motion(model: mujoco.MjModel, hidden: int, clipped: bool = False) -> Numbers:
+    """Observe positions but the first ones, then velocities, perhaps clipped to +-10."""
+    end = model.nq + model.nv
+
+    def observe(rows: np.ndarray) -> np.ndarray:
+        if not clipped:
+            return rows[:, hidden:end]
+        obs = rows[:, hidden:end].copy()
+        speeds = obs[:, -model.nv :]
         np.clip(speeds, -10, 10, out=speeds)
         return obs
 
-    def healthy(self, rows: np.ndarray) -> np.ndarray:
-        """Whether the robot stands, [N]."""
-        return _inside(rows[:, 1], self.z_range) & _inside(rows[:, 2], self.angle_range)
-
-    def judge(self, before: np.ndarray, after: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rewards [N] of a control step, and whether the robot fell [N]."""
-        healthy = self.healthy(after)
-        reward = self._forward(before, after) + healthy * self.healthy_reward - self._control_cost(action)
-        return reward, ~healthy & self.ends_when_unhealthy
+    return observe
 
 
-class Hopper(Walker2d):
-    """Hops in the plane; as Walker2d, and no number of its state may leave a range."""
-
-    def __init__(self, env: Any) -> None:
-        super().__init__(env)
-        self.state_range = env._healthy_state_range
-
-    def healthy(self, rows: np.ndarray) -> np.ndarray:
-        """Whether the robot stands, [N]."""
-        return super().healthy(rows) & _inside(rows[:, 2:], self.state_range).all(axis=1)
+def followed_by(first: Numbers, *more: Numbers) -> Numbers:
+    """Observe several things one after the other."""
+    return (lambda rows: np.concatenate([first(rows), *(part(rows) for part in more)], axis=1)) if more else first
 
 
-class Ant(HalfCheetah):
-    """Walks in space; feels the contact forces on its bodies; falls when its torso is too low or too high."""
-
-    hidden_positions = 2
-    feels_forces = True
-
-    def __init__(self, env: Any) -> None:
-        super().__init__(env)
-        self.healthy_reward, self.ends_when_unhealthy = env._healthy_reward, env._terminate_when_unhealthy
-        self.z_range = env._healthy_z_range
-        self.contact_weight, self.force_range = env._contact_cost_weight, env._contact_force_range
-        self.torso = env.data.body(env._main_body).id
-        self.shows_forces = env._include_cfrc_ext_in_observation
-        self.forces_at = self.nq + self.nv + 3  # a row: qpos, qvel, torso's xyz, forces of all bodies
-
-    def watch(self, data: mujoco.MjData) -> list[np.ndarray]:
-        """The arrays inside `data` that make its row."""
-        return [data.qpos, data.qvel, data.xpos[self.torso], data.cfrc_ext.reshape(-1)]
-
-    def observe(self, rows: np.ndarray) -> np.ndarray:
-        """Observations [N, D]: positions, velocities and (by default) clipped contact forces but the world's."""
-        motion = rows[:, self.first_shown : self.nq + self.nv]
-        return np.concatenate([motion, self._forces(rows)[:, 6:]], axis=1) if self.shows_forces else motion
-
-    def judge(self, before: np.ndarray, after: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rewards [N] of a control step, and whether the robot fell [N]."""
-        place = self.nq + self.nv
-        forward = (after[:, place] - before[:, place]) / self.dt * self.forward_weight
-        healthy = self._healthy(after)
-        contact_cost = self.contact_weight * np.square(self._forces(after)).sum(axis=-1)
-        reward = forward + healthy * self.healthy_reward - (self._control_cost(action) + contact_cost)
-        return reward, ~healthy & self.ends_when_unhealthy
-
-    def _healthy(self, rows: np.ndarray) -> np.ndarray:
-        z, (lowest, highest) = rows[:, 2], self.z_range
-        return np.isfinite(rows[:, : self.nq + self.nv]).all(axis=1) & (lowest <= z) & (z <= highest)
-
-    def _forces(self, rows: np.ndarray) -> np.ndarray:
-        return np.clip(rows[:, self.forces_at :], *self.force_range)
+def forward(weight: float, dt: float, column: int = 0) -> Change:
+    """A reward for speed: how far a number of the row got in a control step."""
+    return lambda before, after: weight * ((after[:, column] - before[:, column]) / dt)
 
 
-def _inside(values: np.ndarray, bounds: tuple[float, float]) -> np.ndarray:
-    return (bounds[0] < values) & (values < bounds[1])
+def effort(weight: float) -> Numbers:
+    """What actions [N, A] cost."""
+    return lambda action: weight * np.square(action).sum(axis=-1)
 
 
-TASKS: dict[type, type[HalfCheetah]] = {
-    HalfCheetahEnv: HalfCheetah,
-    HopperEnv: Hopper,
-    Walker2dEnv: Walker2d,
-    AntEnv: Ant,
-}
-"""Gymnasium's class -> the same task for many robots at once. Any other environment runs on Gymnasium itself."""
+def inside(column: int, bounds: tuple[float, float]) -> Numbers:
+    """Whether a number of the row is strictly within bounds, [N]."""
+    low, high = bounds
+    return lambda rows: (low < rows[:, column]) & (rows[:, column] < high)
+
+
+def all_inside(columns: slice, bounds: tuple[float, float]) -> Numbers:
+    """Whether several numbers of the row all are strictly within bounds, [N]."""
+    low, high = bounds
+    return lambda rows: ((low < rows[:, columns]) & (rows[:, columns] < high)).all(axis=1)
+
+
+def both(*conditions: Numbers) -> Numbers:
+    """Whether all of the conditions hold, [N]."""
+    return lambda rows: functools.reduce(operator.and_, [condition(rows) for condition in conditions])
