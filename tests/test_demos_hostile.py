@@ -112,12 +112,12 @@ def test_flags_that_contradict_lengths_are_refused(name):
 
 
 def test_nan_is_named_with_its_row_and_column(tmp_path):
-    parts: dict[str, Any]
-    for parts, message in [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"terminated": [0, 0, np.nan, 0]}, "terminated must be .* it is nan at row 2"),
         ({"truncated": [0, 7, 0, 0]}, "truncated must be .* it is 7 at row 1"),
         ({"action": [[0, 0], [0, np.nan], [0, 0], [0, 0]]}, "action is NaN at row 1, column 1"),
-    ]:
+    ]
+    for parts, message in cases:
         with pytest.raises(UserError, match=message):
             load({"obs": OBS, **parts})
     (tmp_path / "x.csv").write_text("obs_0,episode\n1,0\n2,nan\n3,nan\n")

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import tyro
 
 from onlooker import demos
@@ -14,7 +13,6 @@ from onlooker.commands.evaluate import find_policy
 from onlooker.commands.parse import parse
 from onlooker.demos import Demos, shipped
 from onlooker.demos.dataset import brief
-from onlooker.envs.make import make_env
 from onlooker.envs.world import Factors
 from onlooker.errors import UserError, nearest, printable
 
@@ -67,7 +65,7 @@ class Import:
     out: Path = Path("demo.npz")
     """The demonstration file to write."""
     env: str | None = None
-    """The environment that it is for; its observation size is checked."""
+    """The environment that it is of. It is compared with it, and the file says so."""
     overwrite: bool = False
     """Replace the file if it is there."""
 
@@ -88,12 +86,12 @@ class Export:
 
 @dataclass(frozen=True)
 class Check:
-    """Say whether a recording can be used, and what is odd about it."""
+    """Say whether a recording can be used, and what is odd about it: units, order of columns, rate."""
 
     demo: Source
     """A file or a shipped one's name."""
     env: str | None = None
-    """The environment that it is for; its observation size is checked."""
+    """The environment that it is of, to compare it with; by default the one that it names."""
 
 
 def run(argv: list[str]) -> int:
@@ -166,7 +164,9 @@ def _record(args: Record) -> None:
 
 def _import(args: Import) -> None:
     demo = demos.import_file(args.source)
-    demos.load(demo, **_expected(args.env))  # says what is odd about it
+    if args.env is not None:
+        demo = replace(demo, meta=demo.meta | {"env": args.env})
+    _compare(demo, args.env, roll=False)
     demos.save(args.out, demo, overwrite=args.overwrite)
     print(describe(str(args.out), demo))
 
@@ -180,18 +180,27 @@ def _export(args: Export) -> None:
 
 
 def _check(args: Check) -> None:
-    demo = demos.load(args.demo, **_expected(args.env))
-    print(f"fine: {describe(args.demo, demo)}")
+    demo = demos.load(args.demo, quiet=True)
+    odd = _compare(demo, args.env, roll=True)
+    verdict = f"{odd} odd thing{'s' * (odd > 1)} about" if odd else "fine:"
+    print(f"{verdict} {describe(args.demo, demo)}")
 
 
-def _expected(env: str | None) -> dict[str, Any]:
-    """The observation size of an environment, for `demos.load` to check."""
+def _compare(demo: Demos, env: str | None, roll: bool) -> int:
+    """Warn of what is odd about a recording, also as one of this environment or the one that it names; how much is."""
+    from onlooker.demos import simulated
+
     if env is None:
-        return {}
-    made = make_env(env, max_episode_steps=1000)
-    size = int(np.prod(made.observation_space.shape or ()))
-    made.close()
-    return {"obs_size": size, "env_name": env}
+        env = simulated.named_env(demo)
+    if env is None:
+        found = demos.check(demo)
+    else:
+        body = simulated.body_of(env, simulated.switches(demo, env))
+        found = demos.check(demo, body.obs_size, env)
+        found += simulated.odd(demo, env, simulated.switches(demo, env), roll)
+    for line in found:
+        warnings.warn(line, UserWarning, stacklevel=2)
+    return len(found)
 
 
 ACTIONS: dict[str, tuple[type, Callable[[Any], None]]] = {

@@ -103,6 +103,19 @@ class Demos:
         returns = np.array(values, np.float64)
         return returns if np.isfinite(returns).all() else None
 
+    def match_dims(self) -> tuple[int, ...] | None:
+        """Which entries of an observation the recorded numbers are, by meta["match_dims"]; None for all of them."""
+        dims = self.meta.get("match_dims")
+        if dims is None:
+            return None
+        whole = isinstance(dims, list) and all(type(dim) is int and dim >= 0 for dim in dims)
+        if not whole or len(set(dims)) != self.obs.shape[1] or len(dims) != self.obs.shape[1]:
+            raise UserError(
+                f"match_dims in meta must name {self.obs.shape[1]} different entries of an observation, one a recorded "
+                f"number, not {brief(dims)}"
+            )
+        return tuple(dims)
+
 
 def _array(name: str, value: Any) -> np.ndarray:
     """A numeric numpy array of `value`, or UserError."""
@@ -161,7 +174,11 @@ def check(demos: Demos, obs_size: int | None = None, env_name: str = "the enviro
     count, size = demos.obs.shape
     if count < 2:
         raise UserError(f"{count} recorded states are too few; at least 2 are needed")
-    if obs_size is not None and size != obs_size:
+    dims = demos.match_dims()
+    if dims is not None and obs_size is not None:
+        if max(dims) >= obs_size:
+            raise UserError(f"the recording holds entry {max(dims)}, but a state of {env_name} has {obs_size} numbers")
+    elif obs_size is not None and size != obs_size:
         raise UserError(f"a recorded state has {size} numbers, but a state of {env_name} has {obs_size}")
     for name in ("obs", "next_obs", "action"):
         if (values := getattr(demos, name)) is not None and not np.isfinite(values).all():

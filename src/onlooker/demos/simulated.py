@@ -1,0 +1,97 @@
+"""The robot that a recording is of, in MuJoCo. `onlooker.demos` itself never imports this: it would load MuJoCo."""
+
+import warnings
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from onlooker.demos.body import Body, Joint, Kind
+from onlooker.demos.dataset import Demos
+from onlooker.demos.plausible import compare
+from onlooker.envs.engine import mujoco
+from onlooker.envs.make import EnvSource, make_env, make_pool
+
+KINDS: tuple[Kind, ...] = ("free", "ball", "slide", "hinge")  # in the order of MuJoCo's mjtJoint
+MANY, STEPS = 8, 120  # robots and control steps that show where chance leads
+LIMIT = 1000  # steps an episode, where the environment says nothing
+
+
+def odd(demo: Demos, source: EnvSource, kwargs: dict[str, Any] | None = None, roll: bool = True) -> list[str]:
+    """What is odd about a recording of this environment's robot. Without `roll` no step is taken, which is cheap."""
+    body = body_of(source, kwargs)
+    return compare(demo, body, seen(source, kwargs) if roll else None)
+
+
+def body_of(source: EnvSource, kwargs: dict[str, Any] | None = None) -> Body:
+    """The robot of an environment. What is no MuJoCo robot, or shows something else than it, has no joints."""
+    env = make_env(source, kwargs, max_episode_steps=LIMIT)
+    try:
+        size = int(np.prod(env.observation_space.shape or ()))
+        name = source if isinstance(source, str) else getattr(source, "__name__", "the environment")
+        base: Any = env.unwrapped
+        hidden = _hidden(env) if isinstance(getattr(base, "model", None), mujoco.MjModel) else None
+        if hidden is None:
+            return Body(name, (), float(getattr(base, "dt", 1.0)), size)
+        return Body(name, joints_of(base.model), float(base.dt), size, hidden)
+    finally:
+        env.close()
+
+
+def named_env(demo: Demos) -> str | None:
+    """The environment that a recording names, if Gymnasium knows it: a file must not name code to import."""
+    name = demo.meta.get("env")
+    return name if isinstance(name, str) and name in gym.registry else None
+
+
+def switches(demo: Demos, env: str) -> dict[str, Any]:
+    """Of the keywords that a recording of this environment names, those that are true or false: they can't do harm."""
+    kwargs = demo.meta.get("env_kwargs") if demo.meta.get("env") == env else None
+    return {k: v for k, v in kwargs.items() if isinstance(v, bool)} if isinstance(kwargs, dict) else {}
+
+
+def joints_of(model: mujoco.MjModel) -> tuple[Joint, ...]:
+    """The joints of a model. One without a name is called by its number."""
+    found = []
+    for index in range(model.njnt):
+        joint = model.joint(index)
+        low, high = joint.range if model.jnt_limited[index] else (-np.inf, np.inf)
+        places = int(model.jnt_qposadr[index]), int(model.jnt_dofadr[index])
+        name = joint.name or f"joint_{index}"
+        found.append(Joint(name, KINDS[int(model.jnt_type[index])], *places, float(low), float(high)))
+    return tuple(found)
+
+
+def _hidden(env: gym.Env) -> int | None:
+    """How many first positions an observation leaves out; None if it is not positions and velocities at all.
+
+    Found by looking: the robot is shaken a little, and its observation laid beside its state.
+    """
+    base: Any = env.unwrapped
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    for _ in range(3):
+        obs = np.ravel(env.step(env.action_space.sample())[0])
+        state = np.concatenate([base.data.qpos, base.data.qvel])
+    for hidden in range(min(8, base.model.nq)):
+        shown = state[hidden:]
+        if len(obs) >= len(shown) and np.allclose(obs[: len(shown)], shown, atol=1e-6):
+            return hidden
+    return None
+
+
+def seen(source: EnvSource, kwargs: dict[str, Any] | None = None) -> np.ndarray:
+    """States [N, D] that the robot gets into by random actions, and by none. The same ones each time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an environment's own complaints are not about the recording
+        pool = make_pool(source, MANY, 0, kwargs, max_episode_steps=LIMIT)
+        pool.reset()
+        rng, states = np.random.default_rng(0), []
+        low, high = np.clip(pool.action_low, -1e3, 1e3), np.clip(pool.action_high, -1e3, 1e3)
+        for _ in range(STEPS):
+            action = rng.uniform(low, high, (MANY, *low.shape)).reshape(MANY, -1)
+            action[: MANY // 4] = 0  # some stay still
+            states += [pool.obs.reshape(MANY, -1).copy(), pool.step(action).next_obs.reshape(MANY, -1).copy()]
+        pool.close()
+    found = np.concatenate(states)
+    return found[np.isfinite(found).all(axis=1)]
