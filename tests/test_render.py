@@ -88,6 +88,19 @@ class TestPictures:
         assert all(frame.std() > 10 for frame in frames)  # not of one colour
         assert all((a != b).any() for a, b in itertools.pairwise(frames))
 
+    def test_show_a_robot_from_its_file(self, tmp_path: Path) -> None:
+        (tmp_path / "ball.xml").write_text(
+            '<mujoco><worldbody><light pos="0 0 3"/><geom type="plane" size="5 5 1"/><body pos="0 0 1"><freejoint/>'
+            '<geom size=".2"/><body pos=".3 0 0"><joint name="j"/><geom size=".1"/></body></body></worldbody>'
+            '<actuator><motor joint="j" ctrllimited="true" ctrlrange="-1 1"/></actuator></mujoco>'
+        )
+        with render.filming(str(tmp_path / "ball.xml")) as env:
+            assert render.pace(env) == (1, 50)
+            frames, ret = render.film(env, lambda obs: swing(obs, 1), seed=0, max_steps=5)
+        assert (len(frames), ret) == (6, 0)
+        assert frames[0].std() > 5
+        assert (frames[0] != frames[-1]).any()
+
     def test_every_nth_step_and_the_last(self) -> None:
         with render.filming("HalfCheetah-v5") as env:
             frames, _ = render.film(env, lambda obs: swing(obs, 6), seed=0, max_steps=7, every=3)

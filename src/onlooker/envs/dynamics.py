@@ -11,6 +11,7 @@ import numpy as np
 
 from onlooker.envs.effects import contact_frictions, gravity_pulls
 from onlooker.envs.engine import mujoco
+from onlooker.envs.trees import actuated_roots, name_of
 from onlooker.envs.world import Dynamics, Factor
 from onlooker.errors import UserError, nearest
 
@@ -20,8 +21,8 @@ AIR = 1.2  # kg/m^3: what a wind blows with where the model ships no medium (wit
 def apply(dynamics: Dynamics, model: mujoco.MjModel) -> None:
     """Edit a freshly compiled model in place."""
     bodies = _robot_bodies(model)
-    body_names = {mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, i) or f"body{i}": i for i in bodies}
-    joint_names = {mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, i) or f"joint{i}": i for i in range(model.njnt)}
+    body_names = {name_of(model, mujoco.mjtObj.mjOBJ_BODY, i, "body"): i for i in bodies}
+    joint_names = {name_of(model, mujoco.mjtObj.mjOBJ_JOINT, i, "joint"): i for i in range(model.njnt)}
 
     touched: dict[str, bool] = {}
 
@@ -83,6 +84,5 @@ def _by_index(what: str, factor: Factor, names: Mapping[str, int]) -> list[tuple
 
 def _robot_bodies(model: mujoco.MjModel) -> list[int]:
     """The bodies of every tree that an actuator moves: the robot, not the floor, walls or loose objects."""
-    actuated_joints = model.actuator_trnid[model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT, 0]
-    roots = {model.body_rootid[model.jnt_bodyid[joint]] for joint in actuated_joints}
+    roots = actuated_roots(model)
     return [body for body in range(1, model.nbody) if not roots or model.body_rootid[body] in roots]

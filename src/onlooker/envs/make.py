@@ -5,6 +5,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -17,13 +18,16 @@ from onlooker.envs.gym_pool import GymPool
 from onlooker.envs.keywords import checked
 from onlooker.envs.memory import check_room, of_robot
 from onlooker.envs.pool import MujocoPool, Pool
+from onlooker.envs.robot_env import RobotEnv
+from onlooker.envs.robot_file import is_robot_file
 from onlooker.envs.robots import TASKS
 from onlooker.envs.world import Dynamics, World, check_limit
 from onlooker.errors import UserError, nearest
 from onlooker.importing import check_allowed, from_path
 
 EnvSource = str | Callable[..., gym.Env]
-"""A Gymnasium id, `module:Id-v0` for one that a module registers, a `module:factory` path, or the factory itself."""
+"""A Gymnasium id, `module:Id-v0` for one that a module registers, a robot's own `file.xml`, a `module:factory` path,
+or the factory itself."""
 
 
 def _hear_mujoco(message: str) -> None:
@@ -46,7 +50,10 @@ def make_env(
     if max_episode_steps is not None:
         check_limit(max_episode_steps)
     drawn = {} if render_mode is None else {"render_mode": render_mode}
-    if callable(source) or _names_factory(source):
+    env: gym.Env
+    if is_robot_file(source):
+        env = _from_file(str(source), kwargs, drawn)
+    elif callable(source) or _names_factory(source):
         env = _call_factory(source, checked(kwargs) | drawn)
     else:  # Gymnasium's own limit is replaced: around it, a longer one would never be reached
         limited = {"max_episode_steps": max_episode_steps} if max_episode_steps else {}
@@ -59,7 +66,8 @@ def make_env(
             )
         apply(dynamics, model)
     _check_spaces(source, env)
-    limit = max_episode_steps or time_limit(env)
+    own = env.settings.time_limit if isinstance(env, RobotEnv) else None
+    limit = max_episode_steps or time_limit(env) or own
     if limit is None:
         raise UserError(f"{_name(source)} has no time limit; give one with --max-episode-steps, for example 1000")
     check_limit(limit)
@@ -84,7 +92,8 @@ def make_pool(
     limit = time_limit(env)
     assert limit is not None
     # Only an environment made by its id is known to have no wrapper that changes what it computes.
-    task = TASKS.get(type(env.unwrapped)) if isinstance(source, str) and ":" not in source else None
+    by_name = isinstance(source, str) and (is_robot_file(source) or ":" not in source)
+    task = TASKS.get(type(env.unwrapped)) if by_name else None
     assert isinstance(env.action_space, gym.spaces.Box)
     model = getattr(env.unwrapped, "model", None)
     robot = of_robot(model) if isinstance(model, mujoco.MjModel) else 0
@@ -154,6 +163,13 @@ def _import_for(source: str, module: str) -> None:
         importlib.import_module(module)
     except Exception as failure:  # it is somebody's code: anything may happen
         raise UserError(f"can't import {module!r} for the environment {source!r}: {told(failure)}") from failure
+
+
+def _from_file(source: str, kwargs: Mapping[str, Any] | None, drawn: dict[str, Any]) -> RobotEnv:
+    if kwargs:
+        beside = Path(source).with_suffix(".toml").name
+        raise UserError(f"a robot from its file takes no keywords ({', '.join(kwargs)}): write {beside} beside it")
+    return RobotEnv(source, **drawn)
 
 
 def _call_factory(source: EnvSource, kwargs: dict[str, Any]) -> gym.Env:

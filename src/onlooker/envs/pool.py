@@ -29,6 +29,11 @@ class Transition(NamedTuple):
 class Pool(ABC):
     """N environments; `obs` [N, D] is where they stand now, after any reset."""
 
+    has_reward = True
+    """Whether the environment has a reward of its own; a robot from its file has none, and gives 0."""
+    forward_speed: np.ndarray | None = None
+    """How fast each moved forward in its last step, m/s [N], where there is something to follow; 0 before the first."""
+
     def __init__(self, num_envs: int, seed: int, max_episode_steps: int, action_space: gym.spaces.Box) -> None:
         self.num_envs, self.seed, self.max_episode_steps = num_envs, seed, max_episode_steps
         self.action_low, self.action_high = action_space.low, action_space.high
@@ -105,6 +110,8 @@ class MujocoPool(Pool):
     ) -> None:
         super().__init__(num_envs, seed, max_episode_steps, action_space)
         self.task, self.model = task, task.model
+        self.has_reward = task.has_reward
+        self.forward_speed = None if task.speed is None else np.zeros(num_envs)
         self.data = [mujoco.MjData(self.model) for _ in range(num_envs)]
         self._controls = [data.ctrl for data in self.data]
         self._watched = [array for data in self.data for array in task.row.watch(data)]
@@ -126,13 +133,18 @@ class MujocoPool(Pool):
         self._crew.run(self.data)
         before, self._rows = self._rows, self._read_rows()
         reward, terminated = self.task.judge(before, self._rows, action)
+        if self.task.speed is not None:
+            self.forward_speed = self.task.speed(before, self._rows)
         return Transition(self.task.observe(self._rows), reward, terminated, np.zeros(self.num_envs, bool))
 
     def _begin(self, indices: np.ndarray) -> np.ndarray:
         self._rows = self._rows.copy()  # an observation may be a view of them
         for index in indices:
             data = self.data[index]
-            mujoco.mj_resetData(self.model, data)
+            if self.task.key < 0:
+                mujoco.mj_resetData(self.model, data)
+            else:
+                mujoco.mj_resetDataKeyframe(self.model, data, self.task.key)
             rng, _ = gym.utils.seeding.np_random(self.episode_seed(index))
             data.qpos[:], data.qvel[:] = self.task.start(rng)
             mujoco.mj_forward(self.model, data)

@@ -20,6 +20,7 @@ from gymnasium.envs.mujoco.reacher_v5 import ReacherEnv
 from gymnasium.envs.mujoco.swimmer_v5 import SwimmerEnv
 from gymnasium.envs.mujoco.walker2d_v5 import Walker2dEnv
 
+from onlooker.envs.robot_env import RobotEnv, robot_task
 from onlooker.envs.tasks import (
     Numbers,
     Row,
@@ -302,5 +303,6 @@ TASKS: dict[type, Callable[[Any], Task]] = {
     InvertedDoublePendulumEnv: inverted_double_pendulum,
     ReacherEnv: reacher,
     PusherEnv: pusher,
+    RobotEnv: robot_task,
 }
-"""Gymnasium's class -> the same task for many robots at once. Any other environment runs on Gymnasium itself."""
+"""An environment's class -> the same task for many robots at once. Any other environment runs on Gymnasium itself."""

@@ -36,6 +36,7 @@ class Row:
     def __init__(self, model: mujoco.MjModel, *watched: Watched) -> None:
         self._watched = watched
         ends = np.cumsum([array.size for array in self.watch(mujoco.MjData(model))]).tolist()
+        self.size = ends[-1]
         self._at = {name: slice(begin, end) for name, begin, end in zip(watched, [0, *ends[:-1]], ends)}
 
     def __getitem__(self, name: Watched) -> slice:
@@ -62,6 +63,9 @@ class Task:
     stands: Numbers | None = None  # whether it has not fallen, [N]
     ends: bool = True  # whether a fall ends the episode
     feels_forces: bool = False  # contact forces cost an extra pass after each control step
+    key: int = -1  # the keyframe that an episode starts from; -1 is the model's own state
+    has_reward: bool = True  # or else it is always 0
+    speed: Change | None = None  # how fast it moved forward in a control step, m/s [N]
     hidden: int | None = None  # so many positions are no part of the observation; the rest and the speeds begin it
 
     def judge(self, before: np.ndarray, after: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -121,7 +125,7 @@ def inside(column: int, bounds: tuple[float, float]) -> Numbers:
 def all_inside(columns: slice, bounds: tuple[float, float]) -> Numbers:
     """Whether several numbers of the row all are strictly within bounds, [N]."""
     low, high = bounds
-    return lambda rows: ((low < rows[:, columns]) & (rows[:, columns] < high)).all(axis=1)
+    return lambda rows: np.logical_and.reduce((low < rows[:, columns]) & (rows[:, columns] < high), axis=1)
 
 
 def both(*conditions: Numbers) -> Numbers:

@@ -162,7 +162,8 @@ class World(Factors):
     """Where the learner lives."""
 
     env: str = "HalfCheetah-v5"
-    """A Gymnasium id (also module:Id-v0), or `module:factory` for an environment of your own. Box spaces only."""
+    """A Gymnasium id (also module:Id-v0), a robot's own my_robot.xml, or `module:factory` for an environment of your
+    own. Box spaces only."""
     env_kwargs: Keywords = field(default_factory=dict)
     """Keywords for the environment, for example include_cfrc_ext_in_observation=false or xml_file=my.xml."""
     max_episode_steps: Count | None = None
