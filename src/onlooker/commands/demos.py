@@ -11,7 +11,7 @@ import tyro
 from onlooker import demos
 from onlooker.commands.evaluate import find_policy
 from onlooker.commands.parse import parse
-from onlooker.demos import Demos, shipped
+from onlooker.demos import Demos, shipped, tables
 from onlooker.demos.dataset import brief
 from onlooker.envs.world import Factors
 from onlooker.errors import UserError, nearest, printable
@@ -68,6 +68,16 @@ class Import:
     """The environment that it is of. It is compared with it, and the file says so."""
     overwrite: bool = False
     """Replace the file if it is there."""
+    map: str | None = None
+    """For a table with columns named after joints: what else they are called, COLUMN=JOINT,... or a .toml file."""
+    rate: float | None = None
+    """The same: rows a second, where no column is named time."""
+    degrees: bool = False
+    """The same: angles are in degrees."""
+    smooth: int = 1
+    """The same: average positions over this many rows."""
+    fill: float = 0.0
+    """The same: interpolate gaps of up to so many seconds."""
 
 
 @dataclass(frozen=True)
@@ -163,12 +173,34 @@ def _record(args: Record) -> None:
 
 
 def _import(args: Import) -> None:
-    demo = demos.import_file(args.source)
+    named = tables.names_joints(args.source)
+    if named and args.env is not None:
+        demo = _by_name(args, args.env)
+    else:
+        given = {"--map": args.map, "--rate": args.rate, "--degrees": args.degrees, "--fill": args.fill}
+        for flag in (flag for flag, value in {**given, "--smooth": args.smooth > 1}.items() if value):
+            whose = "needs --env" if named else "is for tables whose columns are named after joints"
+            raise UserError(f"{flag} {whose}")
+        demo = demos.import_file(args.source)
     if args.env is not None:
         demo = replace(demo, meta=demo.meta | {"env": args.env})
     _compare(demo, args.env, roll=False)
     demos.save(args.out, demo, overwrite=args.overwrite)
     print(describe(str(args.out), demo))
+
+
+def _by_name(args: Import, env: str) -> Demos:
+    """A table whose columns are named after the joints of the environment's robot."""
+    from onlooker.demos import motion, simulated
+
+    renamed = motion.parse_map(args.map) if args.map is not None else {}
+    how = motion.Reading(renamed, args.rate, args.degrees, args.smooth, args.fill)
+    body = simulated.body_of(env)
+    if not body.joints:
+        raise UserError(f"an observation of {env} is not made of joints, so columns can't be named after them")
+    left_out = [column for column, meaning in renamed.items() if meaning == motion.LEFT_OUT]
+    demo = motion.read(*tables.read_named(args.source, left_out), body, how)
+    return replace(demo, meta=demo.meta | {"source": Path(args.source).name})
 
 
 def _export(args: Export) -> None:

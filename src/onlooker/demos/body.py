@@ -45,6 +45,7 @@ class Body:
     dt: float  # seconds a control step
     obs_size: int
     hidden: int = 0
+    fastest: float = math.inf  # an observation cuts velocities off at it
 
     @property
     def places(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from onlooker.demos import tables
 from onlooker.demos.dataset import KEYS, Demos, brief, check, from_arrays, read_meta, to_arrays
 from onlooker.demos.files import new_file, one_line, read_npz, reading, refuse_bomb, save
 from onlooker.demos.tables import read_csv, write_csv
@@ -196,8 +197,8 @@ def _minari_episode(demos: Demos, action: np.ndarray, start: int, stop: int) -> 
     )
 
 
-TABLES, HDF5 = (".csv", ".tsv", ".txt"), (".h5", ".hdf5")
-READERS = {".npz": read_npz} | dict.fromkeys(TABLES, read_csv) | dict.fromkeys(HDF5, read_hdf5)
+HDF5 = (".h5", ".hdf5")
+READERS = {".npz": read_npz} | dict.fromkeys(tables.ENDINGS, read_csv) | dict.fromkeys(HDF5, read_hdf5)
 WRITERS = {".npz": save, ".csv": write_csv, ".h5": write_hdf5, ".hdf5": write_hdf5}
 
 

@@ -33,7 +33,7 @@ def body_of(source: EnvSource, kwargs: dict[str, Any] | None = None) -> Body:
         hidden = _hidden(env) if isinstance(getattr(base, "model", None), mujoco.MjModel) else None
         if hidden is None:
             return Body(name, (), float(getattr(base, "dt", 1.0)), size)
-        return Body(name, joints_of(base.model), float(base.dt), size, hidden)
+        return Body(name, joints_of(base.model), float(base.dt), size, hidden, _fastest(env, hidden))
     finally:
         env.close()
 
@@ -78,6 +78,17 @@ def _hidden(env: gym.Env) -> int | None:
         if len(obs) >= len(shown) and np.allclose(obs[: len(shown)], shown, atol=1e-6):
             return hidden
     return None
+
+
+def _fastest(env: gym.Env, hidden: int) -> float:
+    """At what an observation cuts velocities off, found by going faster than any robot."""
+    base: Any = env.unwrapped
+    try:
+        base.set_state(base.init_qpos, np.full(base.model.nv, 1e3))
+        speeds = np.ravel(base._get_obs())[base.model.nq - hidden :][: base.model.nv]
+    except Exception:  # an environment of another make
+        return float("inf")
+    return float(speeds.max()) if speeds.max() < 1e3 else float("inf")
 
 
 def seen(source: EnvSource, kwargs: dict[str, Any] | None = None) -> np.ndarray:

@@ -1,9 +1,10 @@
 """Recordings as tables of numbers: .csv, .tsv and .txt, with or without a header."""
 
 import itertools
+import math
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -14,6 +15,7 @@ from onlooker.demos.dataset import Demos, brief, from_arrays, listed
 from onlooker.demos.files import new_file, reading
 from onlooker.errors import UserError
 
+ENDINGS = (".csv", ".tsv", ".txt")
 MAX_BYTES, MAX_LINE = 512 * 2**20, 2**20  # of a table, and of a line
 
 
@@ -90,7 +92,9 @@ def _columns(names: list[str]) -> tuple[dict[str, list[int]], list[str]]:
         else:
             ignored.append(name)
     if "obs" not in numbered:
-        raise UserError(f"no column is named obs_0, obs_1, ... (found: {listed(names)}); rename or drop the header")
+        raise UserError(
+            f"no column is named obs_0, obs_1, ... (found: {listed(names)}): --env says whose joints they are"
+        )
     for key, columns in numbered.items():
         missing = sorted(set(range(len(columns))) - columns.keys())
         if missing:
@@ -98,19 +102,44 @@ def _columns(names: list[str]) -> tuple[dict[str, list[int]], list[str]]:
     return {key: [columns[i] for i in range(len(columns))] for key, columns in numbered.items()}, ignored
 
 
-def _table(rows: Iterable[tuple[int, list[str]]], names: list[str], used: list[int]) -> np.ndarray:
+def _table(
+    rows: Iterable[tuple[int, list[str]]], names: list[str], used: list[int], empty: float | None = None
+) -> np.ndarray:
     """[rows, used columns] float64."""
     values = array("d")
     for line, cells in rows:
         if len(cells) != len(names):
             raise UserError(f"line {line}: {len(cells)} cells, but the first row has {len(names)}")
         for column in used:
-            value = _number(cells[column])
+            value = _number(cells[column]) if cells[column] else empty
             if value is None:
                 where = f"line {line}, column {column + 1} ({brief(names[column])})"
                 raise UserError(f"{where}: {brief(repr(cells[column]))} is not a number")
             values.append(value)
     return np.array(values).reshape(-1, len(used))
+
+
+def names_joints(path: str | Path) -> bool:
+    """Whether it is a table with a header of other names than obs_0, obs_1, ..."""
+    path = Path(path)
+    if path.suffix.lower() not in ENDINGS or not path.is_file():
+        return False
+    with reading(path, "a table of numbers"), open_table(path) as (names, _):
+        return bool(names) and not any(re.fullmatch(r"(next_)?obs_\d+", name.lower()) for name in names)
+
+
+def read_named(path: str | Path, left_out: Collection[str] = ()) -> tuple[list[str], np.ndarray]:
+    """The names of a table's columns and its numbers [T, C]; an empty cell is NaN, and so is all that is left out."""
+    path = Path(path)
+    with reading(path, "a table of numbers"), open_table(path) as (names, rows):
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise UserError(f"two columns are named {brief(repr(twice))}")
+        used = [column for column, name in enumerate(names) if name not in left_out]
+        numbers = _table(rows, names, used, empty=math.nan)
+        table = np.full((len(numbers), len(names)), np.nan)
+        table[:, used] = numbers
+        return names, table
 
 
 def _runs(labels: np.ndarray) -> np.ndarray:
