@@ -13,11 +13,12 @@ import pytest
 
 from onlooker import __version__
 from onlooker.errors import UserError
-from onlooker.report import curves, frame, load
+from onlooker.report import curves, frame, load, pack
 from onlooker.report.entry import thin
 from onlooker.report.intake import read_columns
 from onlooker.report.variants import groups
 from onlooker.report.world_names import dynamics_name, env_name
+from onlooker.runs.layout import FORMAT, NEUTRAL, RENAMED, completed, renamed
 
 OPTIONS: dict[str, Any] = {
     "i2l": {
@@ -140,7 +141,7 @@ def test_the_folder_that_a_run_really_writes_is_understood(tmp_path: Path) -> No
     (run,) = load(tmp_path)
     assert (run.state, run.note, run.seed) == ("finished", "", 7)
     assert run.dynamics == "gravity 0.4, density 2"
-    assert run.config == json.loads(json.dumps(made.to_json()))
+    assert run.config == {"format": FORMAT} | json.loads(json.dumps(made.to_json()))
     assert list(run.curve["wasserstein"]) == [2.0, 2.0]
 
 
@@ -312,6 +313,50 @@ def test_an_option_that_an_older_version_lacked_is_named(tmp_path: Path) -> None
     make_run(tmp_path / "b", version="0.0.9")
     named = {run.name: run.variant for run in load(tmp_path)}
     assert named == {"a": f"elite.new=1, version={__version__}", "b": "elite.new=not set, version=0.0.9"}
+
+
+def test_old_names_of_options_are_read_by_todays() -> None:
+    for old, new in RENAMED.items():
+        assert old.rpartition(".")[0] == new.rpartition(".")[0]  # a rename stays within its section
+    config = {"method": "ppo", "options": {"ppo": {"epochs": 5, "trace": 0.9, "clip": 0.2}}}
+    assert renamed(config) == {"method": "ppo", "options": {"ppo": {"epochs": 5, "gae_lambda": 0.9, "clip": 0.2}}}
+    assert list(renamed(config)["options"]["ppo"]) == ["epochs", "gae_lambda", "clip"]
+    assert config["options"] == {"ppo": {"epochs": 5, "trace": 0.9, "clip": 0.2}}  # what was given stays as it is
+    assert renamed({"options": {"ppo": {"trace": 0.9, "gae_lambda": 0.8}}}) == {"options": {"ppo": {"gae_lambda": 0.8}}}
+    for odd in ({}, {"options": None}, {"options": {"ppo": [1]}}, {"options": {"trace": 1}}):
+        assert renamed(odd) == odd
+
+
+def test_options_that_came_later_are_filled_in_with_what_runs_did_before() -> None:
+    config = {"options": {"demo": None, "ppo": {"epochs": 5, "fall": 2.0}, "critic": {}}}
+    filled = completed(config)["options"]
+    assert filled["ppo"] == {"epochs": 5, "fall": 2.0, "normalize_values": False, "target_kl": None}
+    assert filled["critic"]["reward"] == 0.0
+    assert "elite" not in filled  # a method without a buffer gets none
+    assert config["options"]["critic"] == {}
+    assert completed({"options": 3}) == {"options": 3}
+    assert NEUTRAL["options.discriminator.normalize"] == "learner"
+
+
+def test_runs_before_and_after_a_rename_and_a_new_option_are_one_group(tmp_path: Path) -> None:
+    make_run(tmp_path / "old", seed=0, options={"ppo": {"trace": 0.95}})
+    now = {"gae_lambda": 0.95, "target_kl": None, "fall": 0.0, "normalize_values": False}
+    make_run(tmp_path / "new", seed=1, options={"ppo": now, "critic": {"reward": 0.0}, "elite": {"weigh": 0.0}})
+    make_run(tmp_path / "other", seed=2, options={"ppo": now | {"gae_lambda": 0.9}})
+    make_run(tmp_path / "on", seed=3, options={"ppo": now | {"target_kl": 0.01}})
+    expected = [
+        ("", ["old", "new"]),
+        ("ppo.gae_lambda=0.9", ["other"]),
+        ("ppo.target_kl=0.01", ["on"]),
+    ]
+    found = groups(load(tmp_path))
+    assert [(group.variant, [run.name for run in group.runs]) for group in found] == expected
+    pack(load(tmp_path), tmp_path / "packed")
+    configs = json.loads((tmp_path / "packed" / "configs.json").read_text())
+    configs["old"]["options"]["ppo"]["trace"] = configs["old"]["options"]["ppo"].pop("gae_lambda")  # packed long ago
+    (tmp_path / "packed" / "configs.json").write_text(json.dumps(configs))
+    found = groups(load(tmp_path / "packed"))
+    assert [(group.variant, [run.name for run in group.runs]) for group in found] == expected
 
 
 def test_thin_curves_keep_both_ends() -> None:

@@ -30,10 +30,11 @@ def load(results: str | Path, rows: int = ROWS, skip: Path | None = None) -> lis
         elif is_packed(folder):
             try:
                 runs |= {run.name: run for run in unpack(folder, below, rows)}
-            except UserError as refused:
+            except Unreadable as refused:
+                said = f"no packed folder that can be read: {refused}"
                 if folder == results:
-                    raise
-                runs[name] = Run(name, "unreadable", clean(str(refused)))
+                    raise UserError(printable(f"{results} is {said}")) from refused
+                runs[name] = Run(name, "unreadable", clean(said))
         elif RUN_FILES & files:
             name = name or printable(os.path.basename(os.path.realpath(folder)))
             runs[name] = read_run(folder, name, rows)

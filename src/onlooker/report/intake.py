@@ -15,7 +15,7 @@ from onlooker.errors import printable
 from onlooker.storage import parse_json
 
 LARGEST_JSON = 4 << 20  # bytes; a config has 2,000
-LARGEST_TABLE = 256 << 20  # bytes; a billion steps of metrics have 150 MB
+LARGEST_TABLE = 64 << 20  # bytes; 5 million steps of metrics have less than 1 MB
 LONGEST_LINE = 1 << 20  # bytes
 LONGEST_TEXT = 1000  # letters of a name or a note
 DEEPEST = 50  # parts within parts

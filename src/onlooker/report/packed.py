@@ -45,7 +45,11 @@ def pack(runs: list[Run], folder: Path) -> int:
     except OSError as failure:
         raise UserError(f"can't make the folder {folder}: {failure.strerror}") from failure
     if is_packed(folder):
-        runs = named(_joined(unpack(folder, "", ROWS, strict=True), runs))
+        try:
+            before = unpack(folder, "", ROWS, strict=True)
+        except Unreadable as failure:
+            raise UserError(printable(f"can't add to the packed folder {folder}: {failure}")) from failure
+        runs = named(_joined(before, runs))
     configs = {run.name: run.config for run in runs if run.config}
     analyses = {run.name: run.analysis for run in runs if run.analysis}
     _write(folder / MARK, _json({"packed runs": len(runs), "format": LAYOUT}))
@@ -65,45 +69,47 @@ def _joined(before: list[Run], now: list[Run]) -> list[Run]:
 
 def unpack(folder: Path, above: str, rows: int, strict: bool = False) -> list[Run]:
     """The runs of a packed folder; `above` goes before their names. One that can't be read is called so, or refused."""
-    try:
-        mark = read_object(folder / MARK)
-        if mark.get("format") != LAYOUT:
-            raise Unreadable(f"its layout is {mark.get('format')}, and this version reads {LAYOUT}")
-        configs, analyses = read_object(folder / CONFIGS, LARGEST), read_object(folder / ANALYSES, LARGEST)
-        table = _read_table(folder / TABLE)
-        curves = _read_curves(folder / CURVES, {row["run"] for row in table})
-        runs = []
-        for row in table:
-            name = row["run"]
-            try:
-                run = _run(row, above, configs.get(name), analyses.get(name, {}), thin(curves.get(name, {}), rows))
-            except (Unreadable, ValueError) as failure:
-                if strict:
-                    raise Unreadable(f"{name}: {failure}") from failure
-                run = Run(above + name, "unreadable", clean(str(failure)))
-            runs.append(run)
-        return runs
-    except Unreadable as failure:
-        raise UserError(printable(f"{folder} is no packed folder that can be read: {failure}")) from failure
+    mark = read_object(folder / MARK)
+    if mark.get("format") != LAYOUT:
+        raise Unreadable(f"its layout is {mark.get('format')}, and this version reads {LAYOUT}")
+    configs, analyses = read_object(folder / CONFIGS, LARGEST), read_object(folder / ANALYSES, LARGEST)
+    table = _read_table(folder / TABLE)
+    curves = _read_curves(folder / CURVES, {row["run"] for row in table})
+    runs = []
+    for row in table:
+        name = row["run"]
+        try:
+            run = _run(row, above, configs.get(name), analyses.get(name, {}), thin(curves.get(name, {}), rows))
+        except (Unreadable, ValueError) as failure:
+            if strict:
+                raise Unreadable(f"{name}: {failure}") from failure
+            run = Run(above + name, "unreadable", clean(str(failure)))
+        runs.append(run)
+    return runs
 
 
 def _run(row: dict[str, str], above: str, config: Any, analysis: Any, curve: dict[str, np.ndarray]) -> Run:
-    if row["state"] not in STATES:
-        raise Unreadable(f"{TABLE} calls it {row['state']!r} (good: {', '.join(STATES)})")
-    run = Run(above + row["run"], row["state"], row["note"])
-    if config is None and run.state in USABLE:
+    name, state, notes = above + row["run"], row["state"], [row["note"]]
+    if state not in STATES:
+        raise Unreadable(f"{TABLE} calls it {state!r} (good: {', '.join(STATES)})")
+    if config is None and state in USABLE:
         raise Unreadable(f"{CONFIGS} has no config of it")
     if config is None:
-        return run
+        return Run(name, state, row["note"])
+    try:
+        measured = checked_analysis(analysis)
+    except Unreadable as failure:
+        measured = {}
+        notes.append(str(failure))
     return Run(
-        run.name,
-        run.state,
-        run.note,
+        name,
+        state,
+        "; ".join(filter(None, notes)),
         **described(checked_config(config)),
         steps=int(row["steps"]),
         numbers={name: _read_number(row[name]) for name in (*NUMBERS, *MORE_NUMBERS)},
         curve=curve,
-        analysis=checked_analysis(analysis),
+        analysis=measured,
     )
 
 
@@ -121,18 +127,20 @@ def _read_table(path: Path) -> list[dict[str, str]]:
 
 
 def _read_curves(path: Path, names: set[str]) -> dict[str, dict[str, np.ndarray]]:
-    """The curves of these runs, each in as many rows as `pack` writes of one."""
+    """The curves of these runs; `pack` writes at most 200 rows of each, so more are none of its own."""
     rows: dict[str, list[list[float]]] = {}
     try:
         with opened(path, LARGEST) as packed, gzip.GzipFile(fileobj=packed) as stream:
-            for line in csv.DictReader(lines(stream, path.name)):  # type: ignore[arg-type]
-                name = clean(line["run"])
-                if name in names and len(rows.setdefault(name, [])) < ROWS:
-                    numbers = [_read_number(line[column]) for column in CURVE]
-                    rows[name] += [numbers] * math.isfinite(numbers[CURVE.index("steps")])
+            text = lines(stream, path.name)  # type: ignore[arg-type]
+            for count, line in enumerate(csv.DictReader(text), 1):
+                if count > ROWS * len(names):
+                    raise Unreadable(f"{path.name} holds more than {ROWS} rows a run")
+                numbers = [_read_number(line[column]) for column in CURVE]
+                if math.isfinite(numbers[CURVE.index("steps")]):
+                    rows.setdefault(clean(line["run"]), []).append(numbers)
     except (csv.Error, EOFError, zlib.error, KeyError, ValueError, TypeError) as failure:
         raise Unreadable(f"{path.name} holds no curves that can be read ({failure})") from failure
-    return {name: dict(zip(CURVE, np.array(numbers).T)) for name, numbers in rows.items() if numbers}
+    return {name: dict(zip(CURVE, np.array(numbers).T)) for name, numbers in rows.items()}
 
 
 def _read_number(text: str) -> float:
