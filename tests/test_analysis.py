@@ -1,6 +1,8 @@
 """The lower bound's terms: distances that are known, and a run analysed from end to end."""
 
 import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,27 @@ def test_an_i2l_run_is_analysed_with_its_oracle(tmp_path, capsys):
     assert json.loads((run.path / "analysis.json").read_text())["lower_bound"]["f_from"] == 3
     assert main(["analyze", str(tmp_path), "--f-from", "99"]) == 2
     assert "it has 1, 2, 3, 4" in capsys.readouterr().err
+    _break_beside(run.path)
+    assert main(["analyze", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert said.out == f"{run.path}/analysis.json\n"
+    passed_over = [line for line in said.err.splitlines() if line.startswith("onlooker: warning: passed over: ")]
+    assert sorted(name for line in passed_over for name in BROKEN if f"{tmp_path / name} " in line) == BROKEN
+    assert len(said.err.splitlines()) == len(BROKEN)
+
+
+BROKEN = ["config-cut", "snapshot-cut", "snapshots-gone", "stranger"]
+
+
+def _break_beside(run: Path) -> None:
+    """Copies of a run, each broken in its own way."""
+    for name in BROKEN:
+        shutil.copytree(run, run.parent / name)
+    (run.parent / "config-cut" / "config.json").write_text("{")
+    (run.parent / "stranger" / "config.json").write_text('{"format": 1, "version": "9.9"}')
+    snapshots = sorted((run.parent / "snapshot-cut" / "snapshots").iterdir())
+    snapshots[-1].write_bytes(snapshots[-1].read_bytes()[:-100])
+    shutil.rmtree(run.parent / "snapshots-gone" / "snapshots")
 
 
 @pytest.mark.parametrize("squash", [True, False])

@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import pytest
 from onlooker import report
 from onlooker.__main__ import main
 from onlooker.errors import UserError
-from onlooker.grid import fleet, plan
+from onlooker.grid import cluster, fleet, plan
 from onlooker.grid.fleet import Overview
 from onlooker.grid.plan import Cell
 from onlooker.methods import METHODS
@@ -97,15 +99,19 @@ def test_a_cell_that_fails_is_retried_then_reported_and_the_others_go_on(tmp_pat
     (tmp_path / "broken.py").write_text(
         "import gymnasium as gym\n\n\nclass Broken(gym.Wrapper):\n"
         '    def __init__(self):\n        super().__init__(gym.make("Pendulum-v1"))\n\n'
-        '    def step(self, action):\n        raise RuntimeError("the motor burnt out")\n'
+        '    def step(self, action):\n        raise RuntimeError("the motor [/red] burnt\\x1b[31m\\nout")\n'
     )
     command = [sys.executable, "-m", "onlooker", "grid", "g.toml", "--out", "out", "--jobs", "2", "--retries", "1"]
+    command += ["--trust"]  # the workers are other processes: they are told
     (tmp_path / "g.toml").write_text(text)
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "1 of 3 cells failed" in done.stderr
-    assert "the motor burnt out" in done.stderr
+    assert "RuntimeError: the motor [/red] burnt\\x1b[31m out" in done.stderr
+    assert (done.stdout + done.stderr).replace("\n", "").isprintable()
     assert done.stdout.count("broken") >= 2
+    log = (tmp_path / "out" / "ppo-broken.Broken-none-s7" / "log.txt").read_text()
+    assert log.count('broken.py", line 9, in step') == 2  # the whole traceback of both tries
     assert len(list((tmp_path / "out").glob("*/result.json"))) == 2
 
 
@@ -121,6 +127,30 @@ def test_two_nodes_without_a_shared_folder_send_their_runs_home(tmp_path, undist
         assert not list(out.glob("*/checkpoints"))
     finally:
         cluster.shutdown()
+
+
+def test_a_cluster_that_asks_for_a_token_is_joined_with_it_only(tmp_path, monkeypatch):
+    """A real head that asks for a token, in a home of its own."""
+    for name in [name for name in os.environ if name.startswith("RAY_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    address, token = f"127.0.0.1:{port}", {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 2}
+    with tempfile.TemporaryDirectory() as short:  # Ray's sockets have long names, and their length is limited
+        command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", f"--port={port}"]
+        command += ["--num-cpus=1", "--include-dashboard=false", f"--temp-dir={short}", "--disable-usage-stats"]
+        head = subprocess.Popen(command, env=os.environ | token, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+        try:
+            wait_for(lambda: (Path(short) / "ray_current_cluster").exists())
+            with pytest.raises(UserError, match=r"it asks for a token.*RAY_AUTH_MODE=token.*RAY_AUTH_TOKEN"):
+                cluster.check(address)
+            for name, value in token.items():
+                monkeypatch.setenv(name, value)
+            cluster.check(address)
+        finally:
+            head.terminate()
+            head.wait(60)
 
 
 def test_the_smoke_grid_runs_every_method_and_its_report_names_them_all(tmp_path):

@@ -16,8 +16,8 @@ from onlooker.grid import hours
 KNOCK_SECONDS = 5.0  # for somebody to open the door
 JOIN_SECONDS = 25.0  # for Ray to answer behind it
 TOKEN = (
-    "it asks for a token, and this is none or a wrong one: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN, or "
-    "RAY_AUTH_TOKEN_PATH to the file that holds it"
+    "it asks for a token, and got none or a wrong one: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to the token or "
+    "RAY_AUTH_TOKEN_PATH to a file that holds it"
 )
 # Ray's own patience has no end that can be set, and it writes its complaints past Python: try it in a process apart.
 TRY = """
@@ -43,15 +43,18 @@ def check(address: str) -> None:
     """Whether there is a Ray cluster that lets us in; else a UserError says why not."""
     if address != "auto":
         _knock(address)
-    # Modules of the working folder are not Ray's.
-    command, environment = [sys.executable, "-c", TRY, address], os.environ | {"PYTHONSAFEPATH": "1"}
+    # Modules of the working folder are not Ray's; and twenty tries are too many.
+    environment = {"RAY_NUM_REDIS_GET_RETRIES": "5"} | os.environ | {"PYTHONSAFEPATH": "1"}
+    command = [sys.executable, "-c", TRY, address]
     try:
         tried = subprocess.run(command, env=environment, capture_output=True, timeout=JOIN_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        raise _refusal(address, f"no Ray answers there within {JOIN_SECONDS:.0f} seconds") from None
-    if tried.returncode:
-        said = (tried.stdout.strip() or tried.stderr.strip()).decode(errors="replace")
-        raise _refusal(address, said)
+    except subprocess.TimeoutExpired as late:
+        reason, log = f"no Ray answers there within {JOIN_SECONDS:.0f} seconds", late.stderr or b""
+    else:
+        reason, log = (tried.stdout.strip() or tried.stderr).decode(errors="replace"), tried.stderr
+        if not tried.returncode:
+            return
+    raise _refusal(address, TOKEN if b"Unauthenticated" in log else reason)
 
 
 def _knock(address: str) -> None:
@@ -88,7 +91,7 @@ def running(jobs: int, address: str) -> Iterator[Any]:
 
 
 def _refusal(address: str, reason: str) -> UserError:
-    if "AuthenticationError" in reason or "Unauthenticated" in reason:
+    if "AuthenticationError" in reason:
         reason = TOKEN
     first = next((line.strip() for line in reason.splitlines() if line.strip()), "no reason was given")
     return UserError(printable(f"can't {f'join Ray at {address}' if address else 'start Ray'}: {first[:500]}"))
