@@ -18,10 +18,9 @@ ARM = Body(
     "Arm-v0",
     (Joint("cart", "slide", 0, 0), Joint("hip", "hinge", 1, 1), Joint("knee", "hinge", 2, 2)),
     dt=0.05,
-    obs_size=5,
-    hidden=1,
+    shown=(1, 2, 3, 4, 5),
 )  # an observation: hip, knee, cart_vel, hip_vel, knee_vel
-BALL = Body("Ball-v0", (Joint("root", "free", 0, 0),), dt=0.05, obs_size=11, hidden=2)
+BALL = Body("Ball-v0", (Joint("root", "free", 0, 0),), dt=0.05, shown=tuple(range(2, 13)))
 
 
 def swings(rate: float, seconds: float = 2.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -78,7 +77,7 @@ def test_velocities_on_record_are_kept_and_cut_as_the_environment_cuts_them():
     speed = np.full_like(t, 7.0)
     demo = read(["hip", "hip_vel"], np.stack([hip, speed], 1), ARM, Reading(rate=100))
     np.testing.assert_array_equal(demo.obs[:, 1], 7)
-    cut = Body("Arm-v0", ARM.joints, 0.05, 5, 1, fastest=2.0)
+    cut = Body("Arm-v0", ARM.joints, 0.05, ARM.shown, fastest=2.0)
     np.testing.assert_array_equal(
         read(["hip", "hip_vel"], np.stack([hip, speed], 1), cut, Reading(rate=100)).obs[:, 1], 2
     )

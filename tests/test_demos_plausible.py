@@ -16,7 +16,7 @@ from onlooker.envs.make import make_env, make_pool
 ENVS = {"halfcheetah": "HalfCheetah-v5", "hopper": "Hopper-v5", "walker2d": "Walker2d-v5", "ant": "Ant-v5"}
 LIFT = Joint("lift", "slide", 1, 1, -1.0, 1.0)
 HIP, KNEE = Joint("hip", "hinge", 2, 2, -1.0, 1.0), Joint("knee", "hinge", 3, 3, 0.0, 2.0)
-LEG = Body("Leg-v0", (Joint("way", "slide", 0, 0), LIFT, HIP, KNEE), dt=0.05, obs_size=7, hidden=1)
+LEG = Body("Leg-v0", (Joint("way", "slide", 0, 0), LIFT, HIP, KNEE), dt=0.05, shown=tuple(range(1, 8)))
 # way is hidden, so an observation is: lift, hip, knee, way_vel, lift_vel, hip_vel, knee_vel
 
 
@@ -40,7 +40,10 @@ def test_a_true_recording_has_no_fault():
 def test_names_and_entries():
     assert LEG.entries == ("lift", "hip", "knee", "way_vel", "lift_vel", "hip_vel", "knee_vel")
     assert LEG.label(2) == "2 (knee)"
-    assert LEG.label(7) == "7"
+    turned_round = Body("Leg-v0", LEG.joints, 0.05, (6, -1, 2))
+    assert turned_round.entries == ("hip_vel", "", "hip")
+    assert [turned_round.label(entry) for entry in range(3)] == ["0 (hip_vel)", "1", "2 (hip)"]
+    assert (turned_round.place_entry(2), turned_round.speed_entry(2), turned_round.place_entry(1)) == (2, 0, -1)
     free = Joint("root", "free", 0, 0)
     assert free.places == ("root_x", "root_y", "root_z", "root_qw", "root_qx", "root_qy", "root_qz")
     assert free.speeds == ("root_vx", "root_vy", "root_vz", "root_wx", "root_wy", "root_wz")
@@ -107,7 +110,7 @@ def test_two_columns_swapped_among_many_that_are_right():
     t = 0.05 * np.arange(400)[:, None]
     rate = np.arange(2, 8)
     obs = np.concatenate([np.sin(rate * t), rate * np.cos(rate * t)], axis=1)
-    body = Body("Six-v0", joints, 0.05, 12)
+    body = Body("Six-v0", joints, 0.05, tuple(range(12)))
     assert faults(obs, body) == []
     (line,) = faults(obs[:, [1, 0, *range(2, 12)]], body)
     assert line.startswith("entry 0 (j0) does not move as 6 (j0_vel) says; entry 1 (j1)")
@@ -154,7 +157,7 @@ def test_turns_have_known_rates():
 
 
 def test_a_free_joint_that_spins():
-    body = Body("Ball-v0", (Joint("root", "free", 0, 0),), 0.05, 13)
+    body = Body("Ball-v0", (Joint("root", "free", 0, 0),), 0.05, tuple(range(13)))
     still, rate = np.zeros((100, 3)), np.tile([0, 0, 2.0], (100, 1))
     obs = np.concatenate([still, spinning(2.0), still, rate], axis=1)
     assert faults(obs, body) == []
@@ -175,11 +178,14 @@ def test_bodies_are_read_off_the_models():
     cheetah, _ = robot("HalfCheetah-v5")
     assert cheetah.entries[:3] == ("rootz", "rooty", "bthigh")
     assert cheetah.entries[-1] == "ffoot_vel"
-    assert (cheetah.dt, cheetah.hidden, cheetah.obs_size) == (pytest.approx(0.05), 1, 17)
+    assert cheetah.shown == tuple(range(1, 18))
+    assert cheetah.dt == pytest.approx(0.05)
+    assert cheetah.fastest == np.inf
+    assert robot("Hopper-v5")[0].fastest == 10
     assert (cheetah.joints[3].low, cheetah.joints[3].high) == pytest.approx((-0.52, 1.05))
     ant, _ = robot("Ant-v5")
     assert ant.entries[:6] == ("root_z", "root_qw", "root_qx", "root_qy", "root_qz", "hip_1")
-    assert (ant.hidden, ant.obs_size, len(ant.entries)) == (2, 105, 27)
+    assert ant.shown == (*range(2, 29), *[-1] * 78)
     assert simulated.body_of("Pendulum-v1").joints == ()
 
 

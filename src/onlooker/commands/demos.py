@@ -32,6 +32,11 @@ class Show:
     """A file or a shipped one's name."""
     out: Path | None = None
     """The picture to write; DEMO.png by default."""
+    env: str | None = None
+    """Replay it on the robot of this environment, as a film; say which joints leave their range, and how deep it sinks
+    into the floor."""
+    film: Path | None = None
+    """The film to write, .mp4 or .gif; DEMO.mp4 by default."""
 
 
 @dataclass(frozen=True)
@@ -144,8 +149,9 @@ def _show(args: Show) -> None:
     for key, value in demo.meta.items():
         print(f"  {brief(key)}: {brief(value, 800)}")
     out = args.out or Path(f"{Path(args.demo).stem}.png")
-    demos.draw(demo, out, _film_strip(demo))
-    print(f"drawn to {out}")
+    wanted = args.env is not None or args.film is not None
+    demos.draw(demo, out, _replay(demo, args) if wanted else _film_strip(demo))
+    print(f"drawn to {printable(str(out))}")
 
 
 def _film_strip(demo: Demos) -> list | None:
@@ -156,6 +162,29 @@ def _film_strip(demo: Demos) -> list | None:
         return replay_states(demo)
     except UserError:
         return None
+
+
+def _replay(demo: Demos, args: Show) -> list | None:
+    """Say what is odd about the poses, and film them. Without a renderer: say so, and go on."""
+    from onlooker.demos import replay, simulated
+    from onlooker.envs.films import check_film_path, write_film
+
+    env, out = args.env or simulated.named_env(demo), args.film or Path(f"{Path(args.demo).stem}.mp4")
+    if env is None:
+        raise UserError("the recording names no environment of Gymnasium's; give the one to replay it on with --env")
+    check_film_path(out)
+    kwargs = simulated.switches(demo, env)
+    demos.check(demo, simulated.body_of(env, kwargs).obs_size, env)
+    for line in replay.remarks(demo, env, kwargs):
+        print(f"  {line}")
+    try:
+        frames, fps = replay.film(demo, env, kwargs)
+    except UserError as failure:
+        print(f"no film: {printable(str(failure))}")
+        return None
+    write_film(out, frames, fps)
+    print(f"the film is in {printable(str(out))}")
+    return frames
 
 
 def _record(args: Record) -> None:
@@ -196,7 +225,7 @@ def _by_name(args: Import, env: str) -> Demos:
     renamed = motion.parse_map(args.map) if args.map is not None else {}
     how = motion.Reading(renamed, args.rate, args.degrees, args.smooth, args.fill)
     body = simulated.body_of(env)
-    if not body.joints:
+    if not any(body.entries):
         raise UserError(f"an observation of {env} is not made of joints, so columns can't be named after them")
     left_out = [column for column, meaning in renamed.items() if meaning == motion.LEFT_OUT]
     demo = motion.read(*tables.read_named(args.source, left_out), body, how)
@@ -226,6 +255,8 @@ def _compare(demo: Demos, env: str | None, roll: bool) -> int:
         env = simulated.named_env(demo)
     if env is None:
         found = demos.check(demo)
+        if isinstance(name := demo.meta.get("env"), str):  # a file must not choose what is imported or compiled
+            print(f"not compared with the environment that it names, {brief(name)!r}: give it with --env")
     else:
         body = simulated.body_of(env, simulated.switches(demo, env))
         found = demos.check(demo, body.obs_size, env)

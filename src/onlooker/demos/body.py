@@ -38,14 +38,18 @@ class Joint:
 
 @dataclass(frozen=True)
 class Body:
-    """A robot as an observation shows it: positions but for the first `hidden`, then velocities, then other numbers."""
+    """A robot as an observation shows it."""
 
     name: str
     joints: tuple[Joint, ...]
     dt: float  # seconds a control step
-    obs_size: int
-    hidden: int = 0
+    shown: tuple[int, ...]  # for each entry of an observation: which number of positions, then velocities; or -1
     fastest: float = math.inf  # an observation cuts velocities off at it
+
+    @property
+    def obs_size(self) -> int:
+        """How many numbers an observation has."""
+        return len(self.shown)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -59,17 +63,19 @@ class Body:
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """Names of the numbers in an observation, as far as they have any."""
-        return (*self.places[self.hidden :], *self.speeds)
+        """Names of the numbers in an observation; empty for what is neither position nor velocity."""
+        names = (*self.places, *self.speeds)
+        return tuple(names[number] if number >= 0 else "" for number in self.shown)
 
     def place_entry(self, place: int) -> int:
-        """Where an observation has a position; negative where it has not."""
-        return place - self.hidden
+        """Where an observation has a position; -1 where it has not."""
+        return self.shown.index(place) if place in self.shown else -1
 
     def speed_entry(self, dof: int) -> int:
-        """Where an observation has a velocity."""
-        return len(self.places) - self.hidden + dof
+        """Where an observation has a velocity; -1 where it has not."""
+        return self.place_entry(len(self.places) + dof)
 
     def label(self, entry: int) -> str:
         """`3 (bfoot)`, for messages."""
-        return f"{entry} ({self.entries[entry]})" if entry < len(self.entries) else str(entry)
+        name = self.entries[entry]
+        return f"{entry} ({name})" if name else str(entry)

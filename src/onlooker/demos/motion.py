@@ -85,9 +85,8 @@ def read(names: list[str], table: np.ndarray, body: Body, how: Reading) -> Demos
         raise UserError("there are no rows")
     entries = [entry for entry, name in enumerate(body.entries) if name in clips[0]]
     if not entries:
-        raise UserError(
-            f"the columns tell nothing that an observation of {body.name} holds ({listed(body.entries, 99)})"
-        )
+        holds = listed(filter(None, body.entries), 99)
+        raise UserError(f"the columns tell nothing that an observation of {body.name} holds ({holds})")
     states = [np.stack([clip[body.entries[entry]] for entry in entries], axis=1) for clip in clips]
     meta = {} if entries == list(range(body.obs_size)) else {"match_dims": entries}
     return Demos(np.concatenate(states), lengths=np.array([len(clip) for clip in states]), meta=meta)

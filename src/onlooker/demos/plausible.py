@@ -14,6 +14,7 @@ from onlooker.demos.dataset import Demos
 from onlooker.demos.turns import turned
 
 FAR = 15  # an expert goes beyond what chance does, but not by so much
+ENOUGH = 50_000  # pairs of states
 STILL = 0.01  # m/s or rad/s; slower than that, noise is all there is to see
 DEGREES = 180 / np.pi
 # Of angles, of lengths, and of anything else.
@@ -31,7 +32,9 @@ def compare(demo: Demos, body: Body, seen: np.ndarray | None = None) -> list[str
     entries = demo.match_dims() or range(body.obs_size)
     column = {entry: place for place, entry in enumerate(entries)}
     found = _ranges(demo.obs, column, body, seen) + _quaternions(demo.obs, column, body)
-    state, after = (states.astype(np.float64) for states in demo.state_pairs())
+    pairs = demo.state_pairs()
+    some = slice(None, None, len(pairs[0]) // ENOUGH + 1)  # of a long recording
+    state, after = (states[some].astype(np.float64) for states in pairs)
     moving = tracks(state, after, column, body) if len(state) >= 10 else []
     if not moving:
         return found
@@ -77,7 +80,7 @@ def allowed(body: Body, seen: np.ndarray | None = None) -> list[Range]:
     kinds = {name: name in _angles(joint) for joint in body.joints for name in (*joint.places, *joint.speeds)}
     found = []
     for entry in range(body.obs_size):
-        kind = kinds[body.entries[entry]] if entry < len(body.entries) else None
+        kind = kinds.get(body.entries[entry])
         low, high = limits.get(entry, (np.inf, -np.inf))
         limited = low <= high
         if seen is not None:
@@ -140,8 +143,8 @@ def _quaternion(joint: Joint, body: Body) -> list[int]:
     """Where an observation has a joint's quaternion."""
     if joint.kind not in ("free", "ball"):
         return []
-    first = body.place_entry(joint.place + len(joint.places) - 4)
-    return list(range(first, first + 4))
+    last = joint.place + len(joint.places)
+    return [body.place_entry(place) for place in range(last - 4, last)]
 
 
 # ------------------------------------------------------------------------------------------------------------- motion
@@ -241,24 +244,26 @@ def _units_and_rate(moving: list[Track], body: Body, known: str) -> list[str]:
 
 def _order(state: np.ndarray, after: np.ndarray, column: dict[int, int], body: Body) -> str | None:
     """Positions have nothing to do with velocities: which other order of the columns fits, if any does."""
-    size, first, last = state.shape[1], len(body.places) - body.hidden, len(body.entries)
-    if size == body.obs_size:
-        places, speeds, rest = np.arange(first), np.arange(first, last), np.arange(last, size)
-        orders = {
-            "reversed": [np.arange(size)[::-1]],
-            "velocities first": [np.arange(last - first, last), np.arange(last - first), rest],
-            "positions reversed": [places[::-1], speeds, rest],
-            "velocities reversed": [places, speeds[::-1], rest],
-            "positions and velocities reversed, each": [places[::-1], speeds[::-1], rest],
+    if state.shape[1] == body.obs_size:
+        shown, count = np.array(body.shown), len(body.places)
+        places, speeds = np.flatnonzero((shown >= 0) & (shown < count)), np.flatnonzero(shown >= count)
+        both = np.concatenate([places, speeds])
+        moved_to = {
+            "reversed": (np.arange(body.obs_size), np.arange(body.obs_size)[::-1]),
+            "velocities first": (np.concatenate([speeds, places]), np.sort(both)),
+            "positions reversed": (places, places[::-1]),
+            "velocities reversed": (speeds, speeds[::-1]),
+            "positions and velocities reversed, each": (both, np.concatenate([places[::-1], speeds[::-1]])),
         }
-        for name, parts in orders.items():
-            order = np.concatenate(parts)
+        for name, (entries, columns) in moved_to.items():
+            order = np.arange(body.obs_size)
+            order[entries] = columns
             moving = tracks(state[:, order], after[:, order], column, body)
             fits = [track.likeness for track in moving]
             if fits and min(fits) > 0.5 and np.median(fits) > 0.75:
                 return f"the columns look like {name} ({np.median(fits):.2f} in that order)"
-    entries = list(column)
-    pairs = [(body.label(entries[a]), body.label(entries[b])) for a, b in partners(state, after)]
+    names = [body.label(entry) for entry in column]
+    pairs = [(names[a], names[b]) for a, b in partners(state, after)]
     if len(pairs) < 2:
         return None
     lines = [f"entry {place} moves as {speed} says" for place, speed in pairs]

@@ -24,16 +24,16 @@ def odd(demo: Demos, source: EnvSource, kwargs: dict[str, Any] | None = None, ro
 
 
 def body_of(source: EnvSource, kwargs: dict[str, Any] | None = None) -> Body:
-    """The robot of an environment. What is no MuJoCo robot, or shows something else than it, has no joints."""
+    """The robot of an environment. What is no MuJoCo robot has no joints."""
     env = make_env(source, kwargs, max_episode_steps=LIMIT)
     try:
         size = int(np.prod(env.observation_space.shape or ()))
         name = source if isinstance(source, str) else getattr(source, "__name__", "the environment")
         base: Any = env.unwrapped
-        hidden = _hidden(env) if isinstance(getattr(base, "model", None), mujoco.MjModel) else None
-        if hidden is None:
-            return Body(name, (), float(getattr(base, "dt", 1.0)), size)
-        return Body(name, joints_of(base.model), float(base.dt), size, hidden, _fastest(env, hidden))
+        if not isinstance(getattr(base, "model", None), mujoco.MjModel):
+            return Body(name, (), float(getattr(base, "dt", 1.0)), (-1,) * size)
+        shown = _shown(env)
+        return Body(name, joints_of(base.model), float(base.dt), shown, _fastest(env, shown))
     finally:
         env.close()
 
@@ -62,33 +62,40 @@ def joints_of(model: mujoco.MjModel) -> tuple[Joint, ...]:
     return tuple(found)
 
 
-def _hidden(env: gym.Env) -> int | None:
-    """How many first positions an observation leaves out; None if it is not positions and velocities at all.
+def _shown(env: gym.Env) -> tuple[int, ...]:
+    """For each entry of an observation, which number of positions and velocities it is; -1 for anything else.
 
-    Found by looking: the robot is shaken a little, and its observation laid beside its state.
+    Found by looking: the robot is shaken a little, and its observations laid beside its states.
     """
     base: Any = env.unwrapped
     env.reset(seed=0)
     env.action_space.seed(0)
-    for _ in range(3):
-        obs = np.ravel(env.step(env.action_space.sample())[0])
-        state = np.concatenate([base.data.qpos, base.data.qvel])
-    for hidden in range(min(8, base.model.nq)):
-        shown = state[hidden:]
-        if len(obs) >= len(shown) and np.allclose(obs[: len(shown)], shown, atol=1e-6):
-            return hidden
-    return None
+    looks, states = [], []
+    for _ in range(4):
+        action = 0.05 * env.action_space.sample()  # gently: some observations cut high velocities off
+        looks.append(np.ravel(env.step(action.astype(env.action_space.dtype))[0]))
+        states.append(np.concatenate([base.data.qpos, base.data.qvel]))
+    obs, state = np.array(looks), np.array(states)
+    alike = np.isclose(obs[:, :, None], state[:, None, :], rtol=1e-6, atol=1e-9).all(axis=0)
+    alike &= (np.ptp(obs, axis=0) > 0)[:, None]  # what stands still could be anything
+    found: list[int] = []
+    for fits in alike:
+        left = [int(number) for number in np.flatnonzero(fits) if number not in found]
+        following = found[-1] + 1 if found else 0  # of two that move alike, the one that is due
+        found.append(following if following in left else left[0] if left else -1)
+    return tuple(found)
 
 
-def _fastest(env: gym.Env, hidden: int) -> float:
+def _fastest(env: gym.Env, shown: tuple[int, ...]) -> float:
     """At what an observation cuts velocities off, found by going faster than any robot."""
     base: Any = env.unwrapped
+    speeds = [entry for entry, number in enumerate(shown) if number >= base.model.nq]
     try:
         base.set_state(base.init_qpos, np.full(base.model.nv, 1e3))
-        speeds = np.ravel(base._get_obs())[base.model.nq - hidden :][: base.model.nv]
-    except Exception:  # an environment of another make
+        most = np.ravel(base._get_obs())[speeds].max()
+    except Exception:  # an environment of another make, or one that shows no velocity
         return float("inf")
-    return float(speeds.max()) if speeds.max() < 1e3 else float("inf")
+    return float(most) if most < 1e3 else float("inf")
 
 
 def seen(source: EnvSource, kwargs: dict[str, Any] | None = None) -> np.ndarray:
