@@ -4,13 +4,14 @@ Edits go to the compiled model and not to the XML: HalfCheetah's XML fixes its t
 densities there change nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from onlooker.envs.effects import contact_frictions, gravity_pulls
 from onlooker.envs.engine import mujoco
+from onlooker.envs.length import stretch
 from onlooker.envs.trees import actuated_roots, name_of
 from onlooker.envs.world import Dynamics, Factor
 from onlooker.errors import UserError, nearest
@@ -30,9 +31,19 @@ def apply(dynamics: Dynamics, model: mujoco.MjModel) -> None:
         touched[what] = touched.get(what, False) or bool(np.any(array[where]))
         array[where] *= factor
 
+    if dynamics.slope:
+        _tilt(model, dynamics.slope)
     if dynamics.gravity != 1 and not gravity_pulls(model):
         raise UserError("gravity does nothing in this model: it is 0, or nothing can fall")
     model.opt.gravity *= dynamics.gravity
+    model.opt.timestep *= dynamics.timestep
+    by_name = isinstance(dynamics.length, Mapping)
+    stretched = [
+        stretch(model, body, factor, name_of(model, mujoco.mjtObj.mjOBJ_BODY, body, "body"), required=by_name)
+        for body, factor in _by_index("length", dynamics.length, body_names)
+    ]
+    if stretched and not any(stretched):
+        raise UserError("length does nothing in this model: all its parts are as long as they are wide")
     for body, factor in _by_index("density", dynamics.density, body_names):
         moves = bool(model.body_weldid[body])  # what is fixed to the world has no weight
         touched["density"] = touched.get("density", False) or (moves and bool(model.body_mass[body]))
@@ -57,9 +68,11 @@ def apply(dynamics: Dynamics, model: mujoco.MjModel) -> None:
         scale("stiffness", model.jnt_stiffness, joint, factor)
         if hasattr(model, "jnt_stiffnesspoly"):
             scale("stiffness", model.jnt_stiffnesspoly, joint, factor)
-    driven = {name: joint for name, joint in joint_names.items() if joint in model.actuator_trnid[:, 0]}
-    for joint, factor in _by_index("gear", dynamics.gear, driven):
-        scale("gear", model.actuator_gear, model.actuator_trnid[:, 0] == joint, factor)
+    motors = _motors(model, joint_names)
+    if not isinstance(dynamics.gear, Mapping) and dynamics.gear != 1:
+        scale("gear", model.actuator_gear, slice(None), dynamics.gear)
+    for name, factor in _by_key("gear", dynamics.gear, motors):
+        scale("gear", model.actuator_gear, motors[name], factor)
     for what, changed in touched.items():
         if not changed:
             raise UserError(f"{what} is 0 in this model wherever a factor would change it: it would do nothing")
@@ -67,19 +80,51 @@ def apply(dynamics: Dynamics, model: mujoco.MjModel) -> None:
         model.opt.wind[:] = dynamics.wind
         if model.opt.density == 0 and model.opt.viscosity == 0:
             model.opt.density = AIR
-    if dynamics != Dynamics():
+    if dynamics.of_model != Dynamics():
         # Masses, armatures and gears have derived constants (inverse weights, subtree masses): recompute them.
         mujoco.mj_setConst(model, mujoco.MjData(model))
+
+
+def _tilt(model: mujoco.MjModel, degrees: float) -> None:
+    """Turn gravity so that the way along x leads uphill."""
+    turn = np.zeros(4)
+    mujoco.mju_axisAngle2Quat(turn, np.array([0.0, 1.0, 0.0]), np.radians(degrees))
+    tilted = np.zeros(3)
+    mujoco.mju_rotVecQuat(tilted, model.opt.gravity, turn)
+    model.opt.gravity[:] = tilted
+    if not gravity_pulls(model):
+        raise UserError("slope does nothing in this model: there is no gravity, or nothing can fall")
+
+
+def _motors(model: mujoco.MjModel, joints: Mapping[str, int]) -> dict[str, list[int]]:
+    """Actuators by the joint that they drive, or by their own name where that is no joint's."""
+    kinds = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+    found: dict[str, list[int]] = {}
+    for index, (kind, target) in enumerate(zip(model.actuator_trntype, model.actuator_trnid[:, 0])):
+        if int(kind) in kinds:
+            joint = next(name for name, number in joints.items() if number == target)
+            found.setdefault(joint, []).append(index)
+    for index in range(model.nu):
+        name = name_of(model, mujoco.mjtObj.mjOBJ_ACTUATOR, index, "actuator")
+        if name not in joints:
+            found.setdefault(name, [index])
+    return found
+
+
+def _by_key(what: str, factor: Factor, names: Iterable[str]) -> list[tuple[str, float]]:
+    """(name, factor) pairs for the parts to change."""
+    names = list(names)
+    for name in factor if isinstance(factor, Mapping) else ():
+        if name not in names:
+            raise UserError(f"{what}: the robot has no part {name!r}{nearest(name, names)}")
+    return list(factor.items()) if isinstance(factor, Mapping) else []
 
 
 def _by_index(what: str, factor: Factor, names: Mapping[str, int]) -> list[tuple[int, float]]:
     """(index, factor) pairs for the parts to change; a whole-robot factor names them all."""
     if not isinstance(factor, Mapping):
         return [(index, factor) for index in names.values()] if factor != 1 else []
-    for name in factor:
-        if name not in names:
-            raise UserError(f"{what}: the robot has no part {name!r}{nearest(name, names)}")
-    return [(names[name], value) for name, value in factor.items()]
+    return [(names[name], value) for name, value in _by_key(what, factor, names)]
 
 
 def _robot_bodies(model: mujoco.MjModel) -> list[int]:

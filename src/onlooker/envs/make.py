@@ -11,11 +11,13 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from onlooker.envs.delay import Delayed
 from onlooker.envs.dynamics import apply
 from onlooker.envs.engine import mujoco
 from onlooker.envs.failures import first_line, place, told
 from onlooker.envs.gym_pool import GymPool
 from onlooker.envs.keywords import checked
+from onlooker.envs.length import lift, lowest_point
 from onlooker.envs.memory import check_room, of_robot
 from onlooker.envs.pool import MujocoPool, Pool
 from onlooker.envs.robot_env import RobotEnv
@@ -58,20 +60,31 @@ def make_env(
     else:  # Gymnasium's own limit is replaced: around it, a longer one would never be reached
         limited = {"max_episode_steps": max_episode_steps} if max_episode_steps else {}
         env = _make_registered(source, kwargs, drawn | limited)
-    if dynamics is not None and dynamics.changes:
-        model = getattr(env.unwrapped, "model", None)
-        if not isinstance(model, mujoco.MjModel):
-            raise UserError(
-                f"{_name(source)} has no MuJoCo model, so its {', '.join(dynamics.changes)} can't be changed"
-            )
-        apply(dynamics, model)
-    _check_spaces(source, env)
     own = env.settings.time_limit if isinstance(env, RobotEnv) else None
+    if dynamics is not None and dynamics.of_model.changes:
+        _change(source, env.unwrapped, dynamics.of_model)
+    _check_spaces(source, env)
+    if dynamics is not None and dynamics.delay:
+        env = Delayed(env, dynamics.delay)
     limit = max_episode_steps or time_limit(env) or own
     if limit is None:
         raise UserError(f"{_name(source)} has no time limit; give one with --max-episode-steps, for example 1000")
     check_limit(limit)
     return gym.wrappers.TimeLimit(env, limit) if time_limit(env) != limit else env
+
+
+def _change(source: EnvSource, env: Any, dynamics: Dynamics) -> None:
+    """Edit the model of an environment, and what the environment has copied from it."""
+    model = getattr(env, "model", None)
+    if not isinstance(model, mujoco.MjModel):
+        raise UserError(f"{_name(source)} has no MuJoCo model, so its {', '.join(dynamics.changes)} can't be changed")
+    first = getattr(env, "init_qpos", None) if dynamics.length != 1 else None
+    lowest = None if first is None else lowest_point(model, first)
+    apply(dynamics, model)
+    if first is not None and lowest is not None:
+        lift(model, first, lowest)  # longer legs would begin in the floor
+    if dynamics.timestep != 1 and hasattr(env, "dt"):
+        env.metadata = {**env.metadata, "render_fps": max(1, round(1 / env.dt))}
 
 
 def make_pool(
@@ -107,7 +120,8 @@ def make_pool(
         os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     )
     known = _called(_name(source), task, env.unwrapped)
-    return MujocoPool(known, num_envs, seed, limit, env.action_space, threads)
+    delay = 0 if dynamics is None else dynamics.delay
+    return MujocoPool(known, num_envs, seed, limit, env.action_space, threads, delay)
 
 
 def pool_for(world: World, num_envs: int, seed: int, threads: int | None = None) -> Pool:

@@ -13,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from onlooker.envs.crew import Crew
+from onlooker.envs.delay import neutral
 from onlooker.envs.engine import mujoco
 from onlooker.envs.tasks import Task
 
@@ -107,8 +108,11 @@ class MujocoPool(Pool):
         max_episode_steps: int,
         action_space: gym.spaces.Box,
         threads: int,
+        delay: int = 0,
     ) -> None:
         super().__init__(num_envs, seed, max_episode_steps, action_space)
+        self._rest = neutral(action_space)
+        self._late = np.zeros((num_envs, delay, self.action_size))  # actions on their way, the oldest first
         self.task, self.model = task, task.model
         self.has_reward = task.has_reward
         self.forward_speed = None if task.speed is None else np.zeros(num_envs)
@@ -127,7 +131,15 @@ class MujocoPool(Pool):
     def _read_rows(self) -> np.ndarray:
         return np.concatenate(self._watched).reshape(self.num_envs, -1)
 
+    def _arrived(self, action: np.ndarray) -> np.ndarray:
+        """The actions that are done now, if these are chosen now."""
+        coming = np.concatenate([self._late, action[:, None]], axis=1)
+        self._late = coming[:, 1:]
+        return coming[:, 0].astype(action.dtype)
+
     def _advance(self, action: np.ndarray) -> Transition:
+        if self._late.shape[1]:
+            action = self._arrived(action)
         for control, chosen in zip(self._controls, action):
             control[:] = chosen
         self._crew.run(self.data)
@@ -139,6 +151,7 @@ class MujocoPool(Pool):
 
     def _begin(self, indices: np.ndarray) -> np.ndarray:
         self._rows = self._rows.copy()  # an observation may be a view of them
+        self._late[indices] = self._rest
         for index in indices:
             data = self.data[index]
             if self.task.key < 0:
@@ -156,13 +169,14 @@ class MujocoPool(Pool):
         physics = np.empty((self.num_envs, mujoco.mj_stateSize(self.model, self.STATE)))
         for state, data in zip(physics, self.data):
             mujoco.mj_getState(self.model, data, state, self.STATE)
-        return {
+        saved = {
             "physics": physics,
             "rows": self._rows.copy(),
             "obs": self.obs.copy(),
             "episode": self.episode.copy(),
             "elapsed": self.elapsed.copy(),
         }
+        return saved | {"late": self._late.copy()} if self._late.size else saved
 
     def load(self, saved: dict[str, np.ndarray]) -> None:
         """Go on from what `save` gave."""
@@ -170,6 +184,8 @@ class MujocoPool(Pool):
             mujoco.mj_setState(self.model, data, state, self.STATE)
         self._rows, self.obs = saved["rows"].copy(), saved["obs"].copy()
         self.episode, self.elapsed = saved["episode"].copy(), saved["elapsed"].copy()
+        if self._late.size:
+            self._late = saved["late"].copy()
 
     def close(self) -> None:
         """End the threads."""

@@ -34,6 +34,9 @@ class RobotEnv(MujocoEnv):
         self._compiled = compile_robot(self._path)
         frame_skip = self.settings.frame_skip or usual_frame_skip(self._path, self._compiled)
         super().__init__(str(self._path.absolute()), frame_skip, None, **drawing)
+        key = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_KEY, HOME)
+        if key >= 0:
+            self.init_qpos, self.init_qvel = self.model.key_qpos[key].copy(), self.model.key_qvel[key].copy()
         self.metadata = self.metadata | {"render_fps": max(1, round(1 / self.dt))}
         size = self.task.observe(self._row()).shape[1]
         self.observation_space = Box(-np.inf, np.inf, (size,), np.float64)
@@ -92,7 +95,7 @@ def robot_task(env: RobotEnv) -> Task:
         model,
         env.frame_skip,
         row,
-        _near_home(model, key, settings.noise),
+        _near_home(env),
         _sight(model, row, settings, _place(model, root)),
         lambda before, after, action, stands: np.zeros(len(after)),
         None if settings.fallen == Fallen() else _upright(model, row, root, key, settings.fallen),
@@ -140,13 +143,13 @@ def _sight(model: mujoco.MjModel, row: Row, settings: Settings, place: list[int]
     return lambda rows: rows[:, chosen]
 
 
-def _near_home(model: mujoco.MjModel, key: int, noise: float) -> Start:
-    qpos0, qvel0 = (model.qpos0, np.zeros(model.nv)) if key < 0 else (model.key_qpos[key], model.key_qvel[key])
+def _near_home(env: RobotEnv) -> Start:
+    model, noise = env.model, env.settings.noise
 
     def start(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        qpos = np.array(qpos0, float)
+        qpos = env.init_qpos.copy()
         mujoco.mj_integratePos(model, qpos, rng.uniform(-noise, noise, model.nv), 1.0)  # a turn stays a turn
-        return qpos, qvel0 + rng.uniform(-noise, noise, model.nv)
+        return qpos, env.init_qvel + rng.uniform(-noise, noise, model.nv)
 
     return start
 

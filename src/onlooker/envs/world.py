@@ -11,11 +11,12 @@ from typing import Annotated, Any
 import numpy as np
 
 from onlooker.errors import UserError, nearest
-from onlooker.options.spelling import Count, Keywords, spelled
+from onlooker.options.spelling import Keywords, parse_count, spelled
 
 ROBOTS = ("HalfCheetah", "Hopper", "Walker2d", "Ant")  # the paper's, in the order that tables have
 MOST_STEPS = 1_000_000  # of an episode: unfinished ones are kept in memory whole
 LEAST, MOST = 1e-3, 1e3  # what a factor may be
+STEEPEST, LATEST = 45, 100  # degrees of a slope, control steps of a delay
 Factor = float | Mapping[str, float]
 """One factor for the whole robot, or factors by name ({"torso": 2.0}); what is not named keeps its value."""
 
@@ -37,16 +38,24 @@ class Dynamics:
     stiffness: Factor = 1.0
     """Factor on joint springs, or per joint."""
     gear: Factor = 1.0
-    """Factor on the actuators' strength, or per driven joint."""
+    """Factor on the actuators' strength, or per driven joint or actuator; by name it may be 0: a broken motor."""
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Wind in m/s along x, y, z. A model without a medium gets air of 1.2 kg/m^3."""
+    length: Factor = 1.0
+    """Factor on the robot's limbs, or per body. Mass grows with it; what hangs on a limb moves along."""
+    timestep: float = 1.0
+    """Factor on the time that a physics step takes, and so a control step."""
+    slope: float = 0.0
+    """Degrees by which the floor rises along x. Gravity is tilted, not the floor: heights are over the slope."""
+    delay: int = 0
+    """Control steps from an action's choice to its doing; before the first arrives, 0 is done."""
 
     def __post_init__(self) -> None:
+        checks = {"wind": _checked_wind, "slope": _checked_slope, "delay": _checked_delay}
         for entry in fields(self):
-            if entry.name == "wind":
-                object.__setattr__(self, "wind", _checked_wind(self.wind))
-            else:
-                object.__setattr__(self, entry.name, _checked_factor(entry.name, getattr(self, entry.name)))
+            value = getattr(self, entry.name)
+            checked = checks[entry.name](value) if entry.name in checks else _checked_factor(entry.name, value)
+            object.__setattr__(self, entry.name, checked)
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in self.changes.items()) or "as shipped"
@@ -56,6 +65,11 @@ class Dynamics:
         """Only what differs from the world as shipped, ready for JSON."""
         shipped = Dynamics.__dataclass_fields__
         return {name: getattr(self, name) for name in shipped if getattr(self, name) != shipped[name].default}
+
+    @property
+    def of_model(self) -> "Dynamics":
+        """What of it is a matter of the model; the rest works in any environment."""
+        return replace(self, delay=0)
 
 
 def resolve(preset: str, **explicit: Any) -> Dynamics:
@@ -84,9 +98,11 @@ def parse_factor(text: str) -> Factor:
 
 def _checked_factor(name: str, factor: Factor) -> Factor:
     values: dict[str, Any] = {"": factor}
-    if isinstance(factor, Mapping) and name != "gravity":  # which has no parts
+    if isinstance(factor, Mapping) and name not in ("gravity", "timestep"):  # which have no parts
         values = dict(factor)
-    for value in values.values():
+    for part, value in values.items():
+        if name == "gear" and part and value == 0 and not isinstance(value, bool):  # a motor may be broken
+            continue
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
             raise UserError(f"{name} factor must be a positive, finite number, not {value!r} (1 changes nothing)")
         if not LEAST <= value <= MOST:
@@ -101,6 +117,20 @@ def _checked_wind(wind: Any) -> tuple[float, float, float]:
         raise UserError(f"wind must be three finite numbers (m/s along x, y, z), not {wind!r}")
     x, y, z = (float(speed) for speed in wind)
     return x, y, z
+
+
+def _checked_slope(slope: Any) -> float:
+    number = isinstance(slope, int | float | np.number) and not isinstance(slope, bool)
+    if not number or not abs(slope) <= STEEPEST:
+        raise UserError(f"slope must be from -{STEEPEST} to {STEEPEST} degrees, not {slope!r}")
+    return float(slope)
+
+
+def _checked_delay(delay: Any) -> int:
+    whole = isinstance(delay, int | np.integer) and not isinstance(delay, bool)
+    if not whole or not 0 <= delay <= LATEST:
+        raise UserError(f"delay must be a whole number of control steps from 0 to {LATEST}, not {delay!r}")
+    return int(delay)
 
 
 def check_limit(steps: int) -> None:
@@ -127,6 +157,7 @@ def parse_wind(text: str) -> tuple[float, ...]:
 
 
 FactorOption = Annotated[Factor | None, spelled(parse_factor, str, "X | NAME=X,...")]
+CountOption = Annotated[int | None, spelled(parse_count, str, "N")]
 Wind = Annotated[tuple[float, ...], spelled(parse_wind, str, "X | X,Y,Z")]
 
 
@@ -147,9 +178,17 @@ class Factors:
     stiffness: FactorOption = None
     """Factor on joint springs, or per joint."""
     gear: FactorOption = None
-    """Factor on the actuators' strength, or per driven joint."""
+    """Factor on the actuators' strength, or per driven joint; knee=0 is a broken motor."""
     wind: Wind | None = None
     """Wind in m/s."""
+    length: FactorOption = None
+    """Factor on the length of the robot's limbs, or per body: thigh=1.3. Mass grows with it."""
+    timestep: FactorOption = None
+    """Factor on the time that a physics step takes, and so a control step."""
+    slope: float | None = None
+    """Degrees by which the floor rises along x."""
+    delay: CountOption = None
+    """Control steps from an action's choice to its doing."""
 
     def given(self) -> dict[str, Any]:
         """The changes that were asked for."""
@@ -166,7 +205,7 @@ class World(Factors):
     own. Box spaces only."""
     env_kwargs: Keywords = field(default_factory=dict)
     """Keywords for the environment, for example include_cfrc_ext_in_observation=false or xml_file=my.xml."""
-    max_episode_steps: Count | None = None
+    max_episode_steps: CountOption = None
     """Cut episodes after this many steps; needed where the environment has no time limit."""
     dynamics: str = "none"
     """none, low-gravity, high-density, high-friction or high-damping. Single factors replace the preset's."""
