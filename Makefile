@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: train test test-learning lint format bench clean
+.PHONY: train test test-learning fuzz soak lint format bench clean
 
 train: $(READY)
 	$(BIN)/onlooker train i2l --env HalfCheetah-v5 --dynamics low-gravity --steps 2e6 --video
@@ -17,6 +17,15 @@ test: lint
 
 test-learning: $(READY)
 	$(BIN)/python -m pytest -m learning
+
+# Ten thousand broken inputs; another seed makes others: make fuzz SEED=7
+SEED ?= 0
+fuzz: $(READY)
+	$(BIN)/python tests/fuzzing.py --cases 10000 --seed $(SEED)
+
+# Kills runs and grids again and again, and watches a long run's memory. Takes more than an hour.
+soak: $(READY)
+	$(BIN)/python tests/soak.py --seed $(SEED)
 
 lint: $(READY)
 	$(BIN)/ruff check .

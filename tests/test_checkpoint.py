@@ -137,9 +137,10 @@ def test_another_config_is_refused(tmp_path: Path) -> None:
 
 def test_another_shape_or_type_is_refused(tmp_path: Path) -> None:
     save_two(tmp_path)
-    for other in ({"x": jnp.zeros(3)}, {"x": jnp.zeros((), jnp.int32)}, {"y": jnp.zeros(())}):
+    said = {"another shape": {"x": jnp.zeros(3)}, "float32, not int32": {"x": jnp.zeros((), jnp.int32)}}
+    for reason, other in (said | {"is missing": {"y": jnp.zeros(())}}).items():
         checkpoint.save(tmp_path, 3, {"x": jnp.zeros(())}, {}, CONFIG)
-        with pytest.raises(UserError, match="checkpoint"):
+        with pytest.raises(UserError, match=reason):
             checkpoint.load(tmp_path, other, {}, CONFIG)
 
 

@@ -119,22 +119,22 @@ def test_no_words_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["train", "ppo", "--ppo.epochz", "5"], "--ppo.epochz"),
         (["train", "ppo", "extra"], "extra"),
         (["train", "ppo", "--steps"], "--steps"),
-        (["train", "ppo", "--steps", "0"], "--steps must be at least 1, not 0"),
+        (["train", "ppo", "--steps", "0"], "--steps must be from 1 to 10000000000000, not 0"),
         (["train", "ppo", "--steps", "-5"], "--steps"),
-        (["train", "ppo", "--steps=-5"], "--steps must be at least 1, not -5"),
+        (["train", "ppo", "--steps=-5"], "--steps must be from 1 to 10000000000000, not -5"),
         (["train", "ppo", "--steps", "nan"], "is no whole number"),
         (["train", "ppo", "--steps", "1.5"], "is no whole number"),
         (["train", "ppo", "--steps", "inf"], "is no whole number"),
         (["train", "ppo", "--steps", "lots"], "is no whole number"),
         (["train", "ppo", "--seed", "-1"], "--seed"),
         (["train", "ppo", "--seed", "1.5"], "--seed"),
-        (["train", "ppo", "--num-envs", "0"], "--num-envs must be at least 1, not 0"),
+        (["train", "ppo", "--num-envs", "0"], "--num-envs must be from 1 to 10000, not 0"),
         (["train", "ppo", "--num-envs", "12"], "near: 8"),
         (["train", "ppo", "--max-episode-steps", "0"], "--max-episode-steps must be at least 1, not 0"),
         (["train", "ppo", "--threads", "0"], "--threads must be at least 1, not 0"),
         (["train", "ppo", "--checkpoint-seconds", "nan"], "--checkpoint-seconds must be 0 or more, not nan"),
         (["train", "ppo", "--ppo.minibatches", "33"], "near: 32"),
-        (["train", "ppo", "--ppo.learning-rate", "nan"], "--ppo.learning-rate must be a positive, finite number"),
+        (["train", "ppo", "--ppo.learning-rate", "nan"], "--ppo.learning-rate must be above 0 and up to 1"),
         (["train", "ppo", "--ppo.clip", "0"], "--ppo.clip must be a positive, finite number"),
         (["train", "ppo", "--ppo.time-limit", "never"], "--ppo.time-limit"),
         (["train", "ppo", "--policy.log-std-init", "nan"], "--policy.log-std-init"),
@@ -155,7 +155,7 @@ def test_no_words_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["train", "--resume"], "--resume"),
         (["train", "--resume", "nowhere"], "nowhere is no run folder"),
         (["train", "ppo", "--resume", "nowhere"], "leave out the method"),
-        (["train", "--resume", "nowhere", "--steps", "5"], "--steps"),
+        (["train", "--resume", "nowhere", "--steps", "5"], "nowhere is no run folder"),
         (["evaluate"], "name a run folder or a policy file"),
         (["evaluate", "nowhere"], "there is no run nowhere"),
         (["evaluate", "nowhere", "--episodez", "3"], "--episodez"),
@@ -313,7 +313,7 @@ def test_evaluate_refuses_what_is_no_policy(run: Path, tmp_path: Path, capsys: p
     np.savez(tmp_path / "other.npz", x=np.arange(3))
     assert "other.npz" in refused(["evaluate", str(tmp_path / "other.npz")], capsys)
     (tmp_path / "empty").mkdir()
-    assert "no finished policy yet" in refused(["evaluate", str(tmp_path / "empty")], capsys)
+    assert "is no run folder, and holds no policy.npz" in refused(["evaluate", str(tmp_path / "empty")], capsys)
 
 
 def test_python_does_what_the_command_line_does(run: Path, tmp_path: Path) -> None:

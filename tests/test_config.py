@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from onlooker import config
+from onlooker import config, start
+from onlooker.__main__ import main
 from onlooker.config import Budget, Config
 from onlooker.envs.world import Factors, World, parse_wind
 from onlooker.errors import UserError
@@ -25,7 +26,7 @@ def test_defaults() -> None:
     assert made == Config("ppo", PPOMethod(), World(), Budget())
     assert (made.budget.steps, made.budget.steps_per_iteration, made.budget.num_envs) == (5_000_000, 2048, 16)
     assert (made.options.ppo.epochs, made.options.ppo.minibatches, made.options.ppo.clip) == (5, 32, 0.2)
-    assert (made.options.ppo.discount, made.options.ppo.trace) == (0.99, 0.95)
+    assert (made.options.ppo.discount, made.options.ppo.gae_lambda) == (0.99, 0.95)
 
 
 def test_make_puts_every_setting_in_its_place() -> None:
@@ -159,8 +160,8 @@ def test_bad_factors_are_refused(name: str, bad: float) -> None:
         ("ppo", "clip", math.inf),
         ("ppo", "discount", 1.01),
         ("ppo", "discount", 0),
-        ("ppo", "trace", 1.01),
-        ("ppo", "trace", -0.1),
+        ("ppo", "gae_lambda", 1.01),
+        ("ppo", "gae_lambda", -0.1),
         ("ppo", "entropy_bonus", -1),
         ("ppo", "value_clip", math.nan),
         ("ppo", "max_grad_norm", 0),
@@ -178,8 +179,8 @@ def test_numbers_that_mean_nothing_are_refused(part: str, name: str, bad: Any) -
 
 
 def test_zero_where_it_means_something() -> None:
-    config.make("ppo", ppo={"trace": 0, "entropy_bonus": 0, "value_clip": 0})
-    config.make("ppo", ppo={"trace": 1, "discount": 1}, policy={"log_std_init": -2})
+    config.make("ppo", ppo={"gae_lambda": 0, "entropy_bonus": 0, "value_clip": 0})
+    config.make("ppo", ppo={"gae_lambda": 1, "discount": 1}, policy={"log_std_init": -2})
     config.make("i2l", elite={"weigh": 0, "ahead": 0}, critic={"reward": 0})
     config.make("i2l", elite={"weigh": 1, "ahead": 1})
 
@@ -273,3 +274,26 @@ def test_none_may_be_spelled_out() -> None:
     assert config.make("i2l", demo_episodes="None").options.demo_episodes is None
     with pytest.raises(UserError, match="'none' is no float"):
         config.make("i2l", ppo={"log_std_end": "none"})
+
+
+def test_old_names_are_refused_and_the_new_one_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UserError, match="unknown option 'trace'; it is called 'gae_lambda' now"):
+        config.make("ppo", ppo={"trace": 0.9})
+    for words in (["--ppo.trace", "0.9"], ["--ppo.trace=0.9"]):
+        assert main(["train", "ppo", "--env", "Hopper-v5", *words]) == 2
+        assert capsys.readouterr().err == "onlooker: --ppo.trace is called --ppo.gae-lambda now\n"
+
+
+def test_what_takes_too_much_memory_is_refused_before_it_is_taken() -> None:
+    for settings in (
+        {"policy": {"hidden": (1_000_000_000,)}},
+        {"policy": {"hidden": (64,) * 17}},
+        {"steps_per_iteration": 1_000_000_000_000},
+        {"num_envs": 1_000_000},
+        {"ppo": {"learning_rate": 1e30}},
+    ):
+        with pytest.raises(UserError, match=r"from 1 to|above 0 and up to 1|may have 16"):
+            config.make("ppo", **settings)
+    wide = config.make("i2l", env="Ant-v5", steps_per_iteration=8_192_000, num_envs=8192, elite={"capacity": 1000})
+    with pytest.raises(UserError, match=r"need about .* GB of memory"):
+        start.measure(wide)

@@ -50,7 +50,7 @@ def test_many_streams_equal_a_plain_loop() -> None:
     rng = np.random.default_rng(0)
     reward, value, next_value = rng.standard_normal((3, 40, 6)).astype(np.float32)
     terminated, truncated = rng.random((2, 40, 6)) < 0.1
-    estimate = partial(gae, discount=0.99, trace=0.95)
+    estimate = partial(gae, discount=0.99, gae_lambda=0.95)
     ours = jax.vmap(estimate, in_axes=1, out_axes=1)(reward, value, next_value, terminated, truncated)
     expected = np.zeros((41, 6))
     for t in reversed(range(40)):

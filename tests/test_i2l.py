@@ -16,7 +16,8 @@ from onlooker.envs.make import make_pool
 from onlooker.errors import UserError
 from onlooker.learning import networks
 from onlooker.learning.updating import Updater
-from onlooker.methods import Problem, matching
+from onlooker.methods.compose import Problem
+from onlooker.methods.watching import matching
 from onlooker.types import Rollout
 
 OPTIONS = config.make("i2l", critic={"steps": 2, "batch": 32}, discriminator={"exemplars": 64}).options
@@ -106,7 +107,7 @@ def test_presets_hold_the_numbers_of_paper_and_release():
     assert release.options.policy.hidden == (64, 64)
     for made in (paper.options, release.options):
         assert made.ppo.learning_rate == 1e-4
-        assert (made.ppo.discount, made.ppo.trace, made.ppo.epochs, made.ppo.minibatches) == (0.99, 0.95, 5, 32)
+        assert (made.ppo.discount, made.ppo.gae_lambda, made.ppo.epochs, made.ppo.minibatches) == (0.99, 0.95, 5, 32)
         assert (made.critic.learning_rate, made.critic.steps, made.critic.clamp) == (5e-5, 20, 0.05)
         assert (made.discriminator.learning_rate, made.discriminator.steps) == (3e-4, 5)
         assert (made.elite.capacity, made.elite.weigh) == (5, 0)

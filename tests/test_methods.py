@@ -12,7 +12,8 @@ from onlooker import api, config, evaluation
 from onlooker.__main__ import main
 from onlooker.demos import Demos, save, shipped
 from onlooker.errors import UserError
-from onlooker.methods import METHODS, Problem
+from onlooker.methods import METHODS
+from onlooker.methods.compose import Problem
 from onlooker.methods.watching import draws
 from onlooker.runs import policy_file
 

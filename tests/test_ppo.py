@@ -256,7 +256,7 @@ def compiled() -> tuple[Method, Any, PPOMethod]:
     options = PPOMethod(
         policy=PolicyOptions(hidden=(16, 16), log_std_init=-0.7),
         ppo=PPOOptions(
-            learning_rate=5e-3, anneal=True, anneal_steps=1, epochs=4, minibatches=4, discount=DISCOUNT, trace=0.9
+            learning_rate=5e-3, anneal=True, anneal_steps=1, epochs=4, minibatches=4, discount=DISCOUNT, gae_lambda=0.9
         ),
         scale_reward=False,
     )

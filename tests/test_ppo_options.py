@@ -74,7 +74,7 @@ def test_a_fall_costs_the_mean_reward_for_ever() -> None:
     reward = np.full((8, 2), 2.0, np.float32)
 
     def advantages(fall: float) -> np.ndarray:
-        options = PPOOptions(discount=0.9, trace=0.0, fall=fall)
+        options = PPOOptions(discount=0.9, gae_lambda=0.0, fall=fall)
         acting, valuing = ppo.init(KEY, 3, 2, POLICY, options)
         rows = jax.jit(lambda: ppo.look_back(acting.actor, valuing, steps, reward, POLICY, options))()
         return np.asarray(rows.advantage).reshape(8, 2)

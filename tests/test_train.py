@@ -20,9 +20,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from onlooker import config, evaluation
 from onlooker.__main__ import main
 from onlooker.api import evaluate
+from onlooker.errors import UserError
 from onlooker.loop import Interrupted, train
 from onlooker.runs.checkpoint import newest_first
-from onlooker.runs.folder import RunFolder
+from onlooker.start import Ready, begin, resume
 from onlooker.storage import load_arrays
 
 TESTS = Path(__file__).parent
@@ -133,32 +134,32 @@ def test_ctrl_c_saves_and_says_how_to_go_on(start: Start, tmp_path: Path) -> Non
 # -------------------------------------------------------------------------------------------------- in this process
 
 
-def begun(path: Path, **settings: Any) -> RunFolder:
+def begun(path: Path, **settings: Any) -> Ready:
     given: dict[str, Any] = {"env": "Pendulum-v1", "max_episode_steps": 50, "steps": 15 * 128} | SIZES | settings
-    return RunFolder.create(path, config.make("ppo", **given))
+    return begin(config.make("ppo", **given), path)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of 15 iterations to its end."""
-    folder = begun(tmp_path_factory.mktemp("whole") / "run")
-    train(folder)
-    return folder.path
+    run = begun(tmp_path_factory.mktemp("whole") / "run")
+    train(run)
+    return run.folder.path
 
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, stopped with Ctrl-C after 6."""
-    folder = begun(tmp_path_factory.mktemp("stopped") / "run")
+    run = begun(tmp_path_factory.mktemp("stopped") / "run")
 
     def watch(iteration: int, metrics: dict[str, float]) -> None:
         if iteration == 6:
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(Interrupted):
-        train(folder, watch=watch)
-    assert [path.name for path in newest_first(folder.checkpoints)] == ["00000006.npz"]
-    return folder.path
+        train(run, watch=watch)
+    assert [path.name for path in newest_first(run.folder.checkpoints)] == ["00000006.npz"]
+    return run.folder.path
 
 
 @pytest.fixture
@@ -175,7 +176,7 @@ def scalars(run: Path) -> dict[str, list[tuple[int, float]]]:
 
 
 def test_stopped_and_resumed_it_ends_as_if_it_had_not_been(whole: Path, half: Path) -> None:
-    train(RunFolder.open(half))
+    train(resume(half))
     assert numbers(half) == numbers(whole)
     assert file_names(half) == file_names(whole)
     # TensorBoard shows the same curve, with each point once.
@@ -185,21 +186,21 @@ def test_stopped_and_resumed_it_ends_as_if_it_had_not_been(whole: Path, half: Pa
 
 def test_metrics_have_one_line_an_iteration_and_steps_count_all_environments(tmp_path: Path) -> None:
     seen: list[tuple[int, float]] = []
-    folder = begun(tmp_path / "run", steps=5 * 128 - 100)  # rounded up to whole iterations
-    result = train(folder, watch=lambda iteration, metrics: seen.append((iteration, metrics["steps"])))
+    run = begun(tmp_path / "run", steps=5 * 128 - 100)  # rounded up to whole iterations
+    result = train(run, watch=lambda iteration, metrics: seen.append((iteration, metrics["steps"])))
     assert seen == [(i, 128 * i) for i in range(1, 6)]
-    rows = [row.split(",")[:2] for row in (folder.path / "metrics.csv").read_text().splitlines()]
+    rows = [row.split(",")[:2] for row in (run.folder.path / "metrics.csv").read_text().splitlines()]
     assert rows == [["iteration", "steps"], *([str(i), f"{128.0 * (i + 1)}"] for i in range(5))]
     # Pendulum's episodes have 50 steps here: 5 * 32 = 160 steps in each of 4 environments finish 3 each.
     assert (result["steps"], result["episodes"], result["episode_length"]) == (640, 12, 50)
-    assert not folder.checkpoints.exists()  # not needed any more
-    assert folder.finished
+    assert len(newest_first(run.folder.checkpoints)) == 1  # it can be given more steps
+    assert run.folder.finished
 
 
 def test_the_seed_matters(whole: Path, tmp_path: Path) -> None:
     other = begun(tmp_path / "run", seed=1)
     train(other)
-    first, second = numbers(whole), numbers(other.path)
+    first, second = numbers(whole), numbers(other.folder.path)
     assert first["metrics"].splitlines()[1] != second["metrics"].splitlines()[1]
     assert all(first["weights"][name] != second["weights"][name] for name in first["weights"] if "'w'" in name)
 
@@ -270,7 +271,7 @@ def test_a_second_process_on_the_same_folder_is_refused(half: Path, start: Start
             answers.append((second.returncode, err))
             assert everything(half) == before
 
-    train(RunFolder.open(half), watch=watch)
+    train(resume(half), watch=watch)
     (code, err), *_ = answers
     assert code == 2
     assert_one_line(err)
@@ -309,7 +310,7 @@ def test_a_file_that_cannot_grow_is_one_line_and_loses_nothing(start: Start, who
     assert process.returncode == 2, err
     assert_one_line(err)
     assert "File too large" in err
-    train(RunFolder.open(half))
+    train(resume(half))
     assert numbers(half) == numbers(whole)
 
 
@@ -329,7 +330,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(start: Start, whole: Path, ha
         assert_one_line(err)
         assert "No space left on device" in err
         (disk / "rest").unlink()
-        train(RunFolder.open(run))
+        train(resume(run))
         assert numbers(run) == numbers(whole)
     finally:
         subprocess.run(["umount", disk], check=True)
@@ -350,3 +351,47 @@ def test_a_run_too_short_for_a_single_episode_says_so(tmp_path: Path, capsys: py
     out = capsys.readouterr().out
     assert "no training episode came to its end" in out
     assert "nan" not in out
+
+
+# ------------------------------------------------------------------------------------------------------- more steps
+
+
+def test_a_finished_run_with_more_steps_is_the_longer_run_bit_for_bit(whole: Path, tmp_path: Path) -> None:
+    short = begun(tmp_path / "short", steps=7 * 128)
+    train(short)
+    train(resume(short.folder.path, 15 * 128))
+    assert numbers(short.folder.path) == numbers(whole)
+
+
+def test_fewer_steps_and_schedules_that_are_over_are_refused(tmp_path: Path) -> None:
+    short = begun(tmp_path / "short", steps=2 * 128, ppo={"minibatches": 4, "anneal": True, "anneal_steps": 512})
+    train(short)
+    path = short.folder.path
+    with pytest.raises(UserError, match="--steps can only be more, not 128"):
+        resume(path, 128)
+    with pytest.raises(UserError, match="falls over 512 steps, so --steps can be at most that"):
+        resume(path, 640)
+    assert train(resume(path, 512))["steps"] == 512
+
+
+def test_a_run_whose_recording_is_gone_says_so(tmp_path: Path) -> None:
+    made = config.make("i2l", env="Hopper-v5", steps=512, num_envs=4, steps_per_iteration=256)
+    path = begin(made, tmp_path / "run").folder.path
+    (path / "demo.npz").unlink()
+    with pytest.raises(UserError, match="the recording that it watches is gone"):
+        resume(path)
+
+
+def test_a_policy_where_a_checkpoint_should_be_is_refused(whole: Path, tmp_path: Path) -> None:
+    run = begun(tmp_path / "run")
+    run.folder.checkpoints.mkdir()
+    (run.folder.checkpoints / "00000003.npz").write_bytes((whole / "policy.npz").read_bytes())
+    with pytest.raises(UserError, match="is no checkpoint"):
+        train(run)
+
+
+def test_results_are_strict_json(tmp_path: Path) -> None:
+    run = begun(tmp_path / "run", steps=128, max_episode_steps=1000)  # too short for an episode: no return
+    train(run)
+    text = (run.folder.path / "result.json").read_text()
+    assert json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))["return"] is None

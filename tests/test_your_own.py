@@ -11,7 +11,7 @@ import pytest
 
 from onlooker import demos
 from onlooker.__main__ import main
-from onlooker.methods import Problem
+from onlooker.methods.compose import Problem
 from onlooker.types import Steps
 
 PAGE = Path(__file__).parent.parent / "docs" / "methods" / "your-own.md"
@@ -35,7 +35,7 @@ def test_runs_from_the_command_line_and_resumes_like_any_other(coupling, capsys)
     assert config["method"] == "coupling:Coupling"
     assert config["options"]["width"] == 0.5
     assert np.isfinite(json.loads((coupling / "run" / "result.json").read_text())["return"])
-    assert main(["train", "--resume", "run"]) == 0
+    assert main(["train", "--resume", "run", "--trust"]) == 0
     assert "is complete" in capsys.readouterr().out
 
 
@@ -52,3 +52,34 @@ def test_the_coupling_is_exact(coupling, monkeypatch):
     scored = jax.jit(lambda steps: rewards.score((), None, steps))(steps)
     np.testing.assert_allclose(scored[:, 0], 1.0)
     np.testing.assert_allclose(scored[:, 1], np.exp(-0.25 / (expert.std() + 1e-3) / 0.5), rtol=1e-5)
+
+
+def test_all_that_is_public_is_in_one_place():
+    """The page takes everything of ours from `onlooker.parts`, and that holds what its list names and no more."""
+    from onlooker import parts
+
+    code = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    assert code is not None
+    assert set(re.findall(r"^from (onlooker\S*) import", code.group(1), re.M)) == {"onlooker.parts"}
+    assert all(getattr(parts, name) is not None for name in parts.__all__)
+    named = set(re.findall(r"`(?:onlooker\.parts\.)?([A-Z]\w+)`", PAGE.read_text()))
+    assert named - {"Annotated"} <= set(parts.__all__)
+
+
+def test_a_bound_stands_beside_its_field(coupling):
+    from dataclasses import dataclass
+    from typing import Annotated
+
+    from onlooker.errors import UserError
+    from onlooker.options.bounds import check_numbers
+    from onlooker.parts import Bounds, Matching
+
+    @dataclass(frozen=True)
+    class Own(Matching):
+        shift: float = 0.0
+        tilt: Annotated[float, Bounds(-5, 5)] = 0.0
+
+    check_numbers(Own(shift=-3.0, tilt=-5.0))
+    for own in (Own(tilt=5.1), Own(shift=float("nan")), Own(tilt=float("-inf"))):
+        with pytest.raises(UserError, match=r"--tilt must be from -5 to 5|--shift must be a finite number"):
+            check_numbers(own)

@@ -9,7 +9,7 @@ from onlooker.collect import Collector, HostPolicy
 from onlooker.envs.make import make_pool
 from onlooker.envs.pool import Pool
 from onlooker.learning.updating import Updater
-from onlooker.methods import Problem
+from onlooker.methods.compose import Problem
 from onlooker.types import Method, Rollout
 
 STATES = np.random.default_rng(0).standard_normal((200, 11)).astype(np.float32)

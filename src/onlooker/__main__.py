@@ -2,6 +2,7 @@
 
 import os
 import sys
+import traceback
 import warnings
 from typing import Any
 
@@ -25,6 +26,7 @@ methods
   bco             infer the expert's actions from your own experience, and clone them
   gail-sa, airl   the same as gail-s, and its cousin, for recordings with actions; bc clones them
   ppo             PPO on the true reward: makes experts, and is the oracle that imitators are measured against
+  transfer        the expert's own policy, moved to another world as it is
 
 first steps
   onlooker train i2l --env HalfCheetah-v5 --dynamics low-gravity --steps 1e6
@@ -35,8 +37,9 @@ first steps
 physics
   --dynamics none | low-gravity | high-density | high-friction | high-damping
   --gravity 0.4   single factors replace the preset's: gravity, density, friction, damping, armature, stiffness,
-                  gear; or by name: --density torso=2,foot=0.5; and --wind 5,0,0
+                  gear; all but gravity also by name: --density torso=2,foot=0.5; and --wind 5,0,0
 
+--debug shows where in the code a failure came from.
 The docs folder has a page for each method, the run folder and the demonstration format.
 """
 
@@ -46,6 +49,8 @@ COMMANDS = ("train", "evaluate", "video", "demos", "grid", "analyze", "report")
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit code."""
     argv = sys.argv[1:] if argv is None else argv
+    debug = "--debug" in argv
+    argv = [word for word in argv if word != "--debug"]
     if not argv or argv[0] in ("-h", "--help", "help"):
         print(HELP, end="")
         return 0
@@ -57,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
     # Small matrices are faster on one thread, and give the same numbers whatever the machine's cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    from onlooker.errors import UserError, nearest
+    from onlooker.errors import UserError, nearest, printable
 
     try:
         if argv[0] not in COMMANDS:
@@ -67,13 +72,15 @@ def main(argv: list[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _once_in_a_line(set())
             return importlib.import_module(f"onlooker.commands.{argv[0]}").run(argv[1:])
-    except UserError as failure:
-        print(f"onlooker: {failure}", file=sys.stderr)
-        return 2
     except BrokenPipeError:
         return 0
-    except OSError as failure:  # a full disk, a folder that went away
-        print(f"onlooker: {failure.filename or 'can not go on'}: {failure.strerror or failure}", file=sys.stderr)
+    except (UserError, OSError) as failure:
+        if debug:
+            traceback.print_exc()
+        said = str(failure)
+        if isinstance(failure, OSError):  # a full disk, a folder that went away
+            said = f"{failure.filename or 'can not go on'}: {failure.strerror or failure}"
+        print(f"onlooker: {printable(' '.join(said.split()))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("onlooker: interrupted", file=sys.stderr)
@@ -83,10 +90,12 @@ def main(argv: list[str] | None = None) -> int:
 def _once_in_a_line(said: set[str]) -> Any:
     """How warnings are shown: each text once, and not where in the code it came from."""
 
+    from onlooker.errors import printable
+
     def show(message: Warning | str, *where: Any) -> None:
         if str(message) not in said:
             said.add(str(message))
-            print(f"onlooker: warning: {' '.join(str(message).split())}", file=sys.stderr)
+            print(f"onlooker: warning: {printable(' '.join(str(message).split()))}", file=sys.stderr)
 
     return show
 

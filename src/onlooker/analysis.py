@@ -4,6 +4,7 @@ The expert's pairs come from an oracle, PPO on the true reward in the learner's 
 exact distance are for measurement only: no learner ever sees them.
 """
 
+import warnings
 from dataclasses import replace
 from glob import glob
 from pathlib import Path
@@ -20,12 +21,12 @@ from onlooker.config import Config
 from onlooker.envs.make import pool_for
 from onlooker.errors import UserError
 from onlooker.learning.airl import airl
-from onlooker.learning.cloning import given
 from onlooker.learning.critic import CriticOptions, critic
 from onlooker.learning.rewards import RewardModel
-from onlooker.methods.watching import as_drawn
-from onlooker.runs import checkpoint, policy_file
+from onlooker.learning.squashing import as_drawn, unit
+from onlooker.runs import checkpoint, layout, policy_file
 from onlooker.runs.folder import RunFolder
+from onlooker.start import allow_named
 from onlooker.types import Steps
 
 # A weight of 10 lets the slope pass 1 by W1 / 20; 100 holds known distances from 0.5 to 15 to within 15%.
@@ -67,7 +68,7 @@ def lower_bound(folder: RunFolder, oracle: RunFolder, f_from: int | None = None)
 
     def pairs(obs: np.ndarray, action: np.ndarray) -> np.ndarray:
         """(state, action as f sees it) in one row."""
-        return np.concatenate([obs, given(action, squash)], -1).astype(np.float32)
+        return np.concatenate([obs, unit(action, squash)], -1).astype(np.float32)
 
     expert = pairs(expert_obs, expert_action)
     told: dict[str, Any] = {"f_from": chosen.iteration, "iteration": [s.iteration for s in snapshots]}
@@ -130,18 +131,39 @@ def exact_w1(one: np.ndarray, other: np.ndarray, rows: int = EXACT_ROWS) -> floa
     return float(cost[linear_sum_assignment(cost)].mean())
 
 
-def analyze(results: Path, f_from: int | None = None) -> list[Path]:
-    """Write `analysis.json` into every finished I2L run under `results` that has an oracle beside it."""
+def analyze(results: Path, f_from: int | None = None, trust: bool = False) -> list[Path]:
+    """Write `analysis.json` into every finished I2L run under `results` that has an oracle beside it.
+
+    A broken run is named in a warning and passed over; where nothing else is left, its complaint is raised. `trust`:
+    import the code that the runs name.
+    """
     # glob follows links to folders, as the report does; only what finished is opened, so nothing else need be whole.
-    found = sorted(glob("**/result.json", root_dir=results, recursive=True))
-    finished = [RunFolder.open((results / name).parent) for name in found]
+    found = sorted(glob(f"**/{layout.RESULT}", root_dir=results, recursive=True))
+    finished: list[RunFolder] = []
+    broken: list[UserError] = []
+    for name in found:
+        path = (results / name).parent
+        try:
+            if trust:
+                allow_named(path)
+            finished.append(RunFolder.open(path))
+        except UserError as failure:
+            broken.append(failure)
     oracles = {repr(run.config.world): run for run in finished if run.config.method == "ppo"}
     written = []
     for run in finished:
         oracle = oracles.get(repr(run.config.world))
         if run.config.method != "i2l" or oracle is None:
             continue
-        told = {"oracle": oracle.path.name, "lower_bound": lower_bound(run, oracle, f_from)}
-        storage.write_json(run.path / "analysis.json", told)
+        try:
+            told = {"oracle": oracle.path.name, "lower_bound": lower_bound(run, oracle, f_from)}
+        except (UserError, LookupError, TypeError, ValueError) as failure:  # whatever its files hold
+            broken.append(UserError(f"{run.path} can't be analysed: {failure}"))
+            continue
+        storage.write_json(run.path / layout.ANALYSIS, told)
         written.append(run.path)
+    if broken and not written:
+        raise broken[0]
+    for complaint in broken:
+        warnings.warn(f"passed over: {complaint}", stacklevel=2)
     return written

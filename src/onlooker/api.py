@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from onlooker import config, evaluation, loop
-from onlooker.config import fill
 from onlooker.envs.world import Factors
+from onlooker.importing import allow
+from onlooker.options.filling import fill
 from onlooker.runs import policy_file
-from onlooker.runs.layout import read_metrics
+from onlooker.runs.layout import POLICY, read_metrics
 from onlooker.runs.policy_file import Policy
 from onlooker.start import begin
 
@@ -21,7 +22,7 @@ class Run(NamedTuple):
     @property
     def policy(self) -> Policy:
         """The trained policy."""
-        return policy_file.load(self.path / "policy.npz")
+        return policy_file.load(self.path / POLICY)
 
     @property
     def metrics(self) -> dict[str, list[float]]:
@@ -36,8 +37,9 @@ def train(
 
     `demo` is a file, a shipped name, or an array of states [T, D]; settings have the command line's names.
     """
-    folder = begin(config.make(method, **settings), None if out is None else Path(out), demo)
-    return Run(folder.path, loop.train(folder, threads))
+    allow(method, str(settings.get("env", "")))
+    ready = begin(config.make(method, **settings), None if out is None else Path(out), demo)
+    return Run(ready.folder.path, loop.train(ready, threads))
 
 
 def evaluate(
@@ -45,6 +47,6 @@ def evaluate(
 ) -> dict[str, float]:
     """return_mean, return_std, length_mean and episodes of a run's policy, in its own world or under other physics."""
     path = run.path if isinstance(run, Run) else Path(run)
-    policy = policy_file.load(path / "policy.npz" if path.is_dir() else path)
+    policy = policy_file.load(path / POLICY if path.is_dir() else path)
     world = policy.world.under(dynamics, fill(Factors, factors, "evaluate"))
     return evaluation.summarize(evaluation.evaluate(world, evaluation.by_policy(policy), episodes))

@@ -12,6 +12,7 @@ from onlooker.envs.pool import Pool
 from onlooker.errors import UserError
 from onlooker.learning.networks import Actor, PolicyOptions
 from onlooker.learning.normalize import CLIP, EPS
+from onlooker.learning.squashing import Hands
 from onlooker.types import Episodes, Rollout, Steps
 
 WINDOW = 100_000  # `return` is the mean over the episodes that ended within this many steps
@@ -25,9 +26,8 @@ class HostPolicy:
         self._mean = np.asarray(actor.stats.mean)
         self._scale = 1 / np.sqrt(np.asarray(actor.stats.var) + np.float32(EPS))
         self._std = np.exp(np.clip(np.asarray(actor.log_std), options.log_std_min, options.log_std_max))
-        self._squash, self._low, self._high = options.squash, low.reshape(-1), high.reshape(-1)
-        if options.squash:
-            self._centre, self._reach = (self._high + self._low) / 2, (self._high - self._low) / 2
+        self.action = Hands(low, high, options.squash)
+        """draws [N, A] -> what the environment is given for them"""
 
     def draw(self, obs: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
         """Gaussian draws [N, A] at raw observations [N, D], from standard normal noise; the mean without noise."""
@@ -40,12 +40,6 @@ class HostPolicy:
         weight, bias = self._layers[-1]
         mean = x @ weight + bias
         return mean if noise is None else mean + self._std * noise
-
-    def action(self, draw: np.ndarray) -> np.ndarray:
-        """What the environment is given for a draw."""
-        if self._squash:
-            return self._centre + self._reach * np.tanh(draw)
-        return np.clip(draw, self._low, self._high)
 
 
 class Ended(NamedTuple):

@@ -94,13 +94,13 @@ def evaluate(world: World, behave: Callable[[Pool], Behaviour], episodes: int = 
         pool.close()
 
 
-def reference_returns(world: World, demo: Demos | None) -> dict[str, float]:
+def reference_returns(world: World, shown: Any) -> dict[str, float]:
     """What a return is compared with: random actions, no action, and the demonstration if its returns are known."""
     returns = {
         "random_return": summarize(evaluate(world, by_chance))["return_mean"],
         "zero_return": summarize(evaluate(world, by_rest))["return_mean"],
     }
-    known = None if demo is None else demo.returns()
+    known = shown.returns() if isinstance(shown, Demos) else None
     return returns if known is None else returns | {"demo_return": float(known.mean())}
 
 

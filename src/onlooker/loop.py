@@ -14,8 +14,8 @@ from onlooker.collect import Collector, HostPolicy
 from onlooker.envs.make import pool_for
 from onlooker.evaluation import by_policy, evaluate, reference_returns, summarize
 from onlooker.learning.updating import Updater
-from onlooker.runs import checkpoint, policy_file
-from onlooker.runs.folder import RunFolder
+from onlooker.runs import checkpoint, layout, policy_file
+from onlooker.start import Ready
 
 SNAPSHOTS = 20  # evenly spaced over a run
 Watcher = Callable[[int, dict[str, float]], None]
@@ -27,12 +27,12 @@ class Interrupted(Exception):
 
 
 def train(
-    folder: RunFolder, threads: int | None = None, checkpoint_seconds: float = 30.0, watch: Watcher | None = None
+    ready: Ready, threads: int | None = None, checkpoint_seconds: float = 30.0, watch: Watcher | None = None
 ) -> dict[str, Any]:
-    """Run, or go on with, the run in this folder to its end; the result."""
+    """Run, or go on with, a run to its end; the result."""
+    folder, shown, method = ready
     config, budget = folder.config, folder.config.budget
     pool = pool_for(config.world, budget.num_envs, budget.seed, threads)
-    method = config.options.build(config.problem(pool), folder.demo)
     key = jax.random.key(budget.seed)
     state = method.init(jax.random.fold_in(key, 0))
     update = Updater(method, threads)
@@ -68,10 +68,10 @@ def train(
                     raise Interrupted
         about = {"method": config.method, "seed": budget.seed, "steps": collector.steps, "version": __version__}
         policy = policy_file.Policy(jax.device_get(method.actor(state)), method.policy, config.world, about)
-        policy_file.save(folder.path / "policy.npz", policy)
+        policy_file.save(folder.path / layout.POLICY, policy)
         judged = summarize(evaluate(config.world, by_policy(policy)))
         result = about | collector.summary() | {f"eval_{name}": value for name, value in judged.items()}
-        result |= reference_returns(config.world, folder.demo)
+        result |= reference_returns(config.world, shown)
         result["hours"] = (seconds_before + time.monotonic() - began) / 3600
         folder.finish(result)
         return result

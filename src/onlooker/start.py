@@ -1,53 +1,131 @@
-"""From a config to a run folder that is ready to train: everything is checked before anything is written."""
+"""From a config to a run that is ready to train: everything is checked before anything is written."""
 
 import math
 import warnings
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlooker import demos
 from onlooker.config import Config
 from onlooker.demos import Demos, shipped
-from onlooker.envs.make import make_env, time_limit
+from onlooker.envs.make import pool_for
 from onlooker.errors import UserError
-from onlooker.methods import Problem
-from onlooker.methods.watching import EDGE, within_bounds
+from onlooker.importing import allow
+from onlooker.learning.squashing import EDGE, within_bounds
+from onlooker.methods.compose import Problem
+from onlooker.runs import layout, policy_file
 from onlooker.runs.folder import RunFolder
+from onlooker.types import Method
+
+MEMORY = 8 * 2**30  # bytes that a run's rollouts and buffers may take: more is a slip of the keyboard
 
 
-def begin(config: Config, out: Path | None = None, demo: Any = None) -> RunFolder:
-    """A new run folder. `demo` is a recording from memory in place of the one that the options name."""
-    return RunFolder.create(out or default_folder(config), config, check(config, demo))
+class Ready(NamedTuple):
+    """A run that can be trained: its folder, what its method is shown of the expert, and the method."""
+
+    folder: RunFolder
+    shown: Any
+    method: Method
 
 
-def check(config: Config, demo: Any = None) -> Demos | None:
-    """Refuse what can't work, before anything is written; the part of the demonstrations that the method may see."""
-    world = config.world
-    env = make_env(world.env, world.env_kwargs, world.resolve(), world.max_episode_steps)
-    env.close()
-    bounds: Any = env.action_space
-    shown = watch(config, demo)
-    sizes = (math.prod(env.observation_space.shape or ()), math.prod(bounds.shape))
-    limits = (config.budget.num_envs, time_limit(env) or 1, config.budget.iterations)
-    problem = Problem(*sizes, *limits, bounds.low, bounds.high)
-    method = config.options.build(problem, shown)  # refuses a recording that does not fit
-    if method.policy.squash and not (np.isfinite(bounds.low).all() and np.isfinite(bounds.high).all()):
-        raise UserError(f"{world.env} has no finite action bounds to squash actions into; use --policy.no-squash")
-    if shown is not None and shown.action is not None and method.policy.squash:
-        _say_if_clipped(shown.action, problem)
+def begin(config: Config, out: Path | None = None, demo: Any = None) -> Ready:
+    """A new run. `demo` is a recording from memory in place of the one that the options name."""
+    shown = show(config, demo)
+    method = build(config, shown)
+    return Ready(RunFolder.create(out or default_folder(config), config, shown), shown, method)
+
+
+def resume(path: Path, steps: int | None = None, trust: bool = False) -> Ready:
+    """A run that was begun, to go on with; with `steps`, to more steps than it was begun with.
+
+    `trust`: import the code that its config names, an environment or a method of somebody's own.
+    """
+    if trust:
+        allow_named(path)
+    folder = RunFolder.open(path)
+    if steps is not None and steps != folder.config.budget.steps:
+        folder = _longer(folder, steps)
+    shown = folder.read_shown()
+    if shown is None and folder.config.options.needs != "nothing":
+        raise UserError(f"{path} can't go on: the recording that it watches is gone from it")
+    return Ready(folder, shown, build(folder.config, shown))
+
+
+def allow_named(path: Path) -> None:
+    """Trust the import paths that a run folder names."""
+    data = layout.read_config(path)
+    world = data.get("world")
+    allow(str(data.get("method")), str(world.get("env") if isinstance(world, dict) else ""))
+
+
+def _longer(folder: RunFolder, steps: int) -> RunFolder:
+    """The run with more steps, if it then is what it would have been with so many from the beginning."""
+    config = folder.config
+    budget, longer = config.budget, replace(config.budget, steps=steps)
+    longer.check()
+    if steps < budget.steps:
+        raise UserError(f"{folder.path} was begun with {budget.steps:,} steps; --steps can only be more, not {steps:,}")
+    learner: Any = getattr(config.options, "ppo", None)
+    falls = learner is not None and (learner.anneal or learner.log_std_end is not None)
+    if falls and longer.iterations > math.ceil(learner.anneal_steps / budget.steps_per_iteration):
+        raise UserError(
+            f"{folder.path}: its learning rate or noise falls over {learner.anneal_steps:,.0f} steps, so --steps can "
+            f"be at most that; a run of {steps:,} steps is another run from its beginning"
+        )
+    if not folder.has_checkpoint:
+        raise UserError(f"{folder.path} has no checkpoint to go on from")
+    return folder.extend(steps)
+
+
+def check(config: Config, demo: Any = None) -> Any:
+    """Refuse what can't work; what the method may see of the expert."""
+    shown = show(config, demo)
+    build(config, shown)
     return shown
 
 
-def watch(config: Config, demo: Any = None) -> Demos | None:
-    """The part of the demonstrations that the method may see."""
+def build(config: Config, shown: Any) -> Method:
+    """The method of a run. Refuses what does not fit together: robot, recording, options."""
+    problem = measure(config)
+    method = config.options.build(problem, shown)
+    bounded = np.isfinite(problem.action_low).all() and np.isfinite(problem.action_high).all()
+    if method.policy.squash and not bounded:
+        raise UserError(
+            f"{config.world.env} has no finite action bounds to squash actions into; use --policy.no-squash"
+        )
+    if isinstance(shown, Demos) and shown.action is not None and method.policy.squash:
+        _say_if_clipped(shown.action, problem)
+    return method
+
+
+def measure(config: Config) -> Problem:
+    """The sizes that a method is built for, read off one environment."""
+    budget = config.budget
+    pool = pool_for(config.world, 1, 0, threads=1)
+    pool.close()
+    steps = budget.steps_per_iteration + budget.num_envs * pool.max_episode_steps
+    episodes = getattr(getattr(config.options, "elite", None), "capacity", 0)
+    needed = 4 * (2 * pool.obs_size + pool.action_size) * (2 * steps + episodes * pool.max_episode_steps)
+    if needed > MEMORY:
+        raise UserError(
+            f"these settings need about {needed / 2**30:,.0f} GB of memory for rollouts and episodes; lower "
+            "--steps-per-iteration, --num-envs, --max-episode-steps or --elite.capacity"
+        )
+    sizes = (pool.obs_size, pool.action_size, budget.num_envs, pool.max_episode_steps, budget.iterations)
+    return Problem(*sizes, pool.action_low, pool.action_high)
+
+
+def show(config: Config, demo: Any = None) -> Any:
+    """What the method may see of the expert, read and checked: a part of its recording, or its policy, or nothing."""
     options = config.options
     if options.needs == "nothing":
         return None
-    source = demo if demo is not None else options.demo or _own_recording(config)
-    if source is None:
-        raise UserError(f"there is no shipped demonstration for {config.world.env}; give one with --demo FILE")
+    if options.needs == "policy":
+        return policy_file.load_expert(_named(options.expert, shipped.robot_of(config.world.env), config, "--expert"))
+    source = demo if demo is not None else _named(options.demo, _own_recording(config), config, "--demo")
     recorded = demos.load(source).take(options.demo_episodes, options.demo_stride)
     if options.needs == "actions":
         if recorded.action is None:
@@ -58,6 +136,15 @@ def watch(config: Config, demo: Any = None) -> Demos | None:
     if options.needs == "state pairs" and options.demo_stride > 1:
         raise UserError(f"{config.method} learns from successive states, so --demo-stride must be 1")
     return recorded.states_only()
+
+
+def _named(given: str | None, own: str | None, config: Config, flag: str) -> str:
+    """The expert that an option names, or the robot's own."""
+    if given is not None and not given.strip():
+        raise UserError(f"{flag} is empty; name a file or one of {', '.join(shipped.ROBOTS)}")
+    if given is None and own is None:
+        raise UserError(f"nothing is shipped for {config.world.env}; give {flag} FILE")
+    return given or own or ""
 
 
 def _own_recording(config: Config) -> str | None:

@@ -62,14 +62,17 @@ Part = Callable[[Any, Rollout, Array, jax.Array], tuple[dict[str, Any], Metrics]
 """(state, rollout, iteration, key) -> (what changes of the state, by its fields' names; metrics). A pure function."""
 
 
+Stages = tuple[tuple[Part, ...], ...]
+"""What is learned from a rollout, in order. No part needs another's result of the same stage, so those may run at the
+same time."""
+
+
 class Method(NamedTuple):
     """A way to learn: pure functions over a NamedTuple that the loop never looks into, but for its `actor`."""
 
     init: Callable[[jax.Array], Any]
     """key -> state"""
-    stages: tuple[tuple[Part, ...], ...]
-    """What is learned from a rollout, in order. No part needs another's result of the same stage, so those may run at
-    the same time."""
+    stages: Stages
     actor: Callable[[Any], Any]
     """state -> the `Actor` that acts in the environment"""
     policy: Any

@@ -19,9 +19,8 @@ class Progress:
 
     def __init__(self, config: Config, path: Path) -> None:
         world, budget = config.world, config.budget
-        changes = ", ".join(f"{name} {value}" for name, value in world.resolve().changes.items()) or "as shipped"
         print(
-            f"{config.method} on {world.env} ({changes}), seed {budget.seed}, {budget.steps:,} steps -> {path}",
+            f"{config.method} on {world.env} ({world.resolve()}), seed {budget.seed}, {budget.steps:,} steps -> {path}",
             flush=True,
         )
         self._total = budget.iterations * budget.steps_per_iteration

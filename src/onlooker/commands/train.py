@@ -8,16 +8,20 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 
+from onlooker import start
 from onlooker.commands.parse import parse
 from onlooker.commands.progress import Progress
 from onlooker.config import Budget, Config, make
 from onlooker.demos import shipped
 from onlooker.envs.world import World
 from onlooker.errors import UserError
-from onlooker.methods import ELSEWHERE, METHODS, find
+from onlooker.importing import allow
+from onlooker.methods import METHODS, find
+from onlooker.options.history import refuse_old_flags
+from onlooker.options.spelling import Count
 from onlooker.runs import wandb_log
 from onlooker.runs.folder import RunFolder
-from onlooker.start import begin
+from onlooker.start import Ready, allow_named
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,11 @@ class Resume(Running):
 
     resume: Path = field(default=Path())
     """The run folder."""
+    steps: Count | None = None
+    """Give it more steps than it was begun with. Learning rate and noise go on as in a run that had them from the
+    beginning; where they fall over a fixed number of steps (5 million by default), it can't be longer than that."""
+    trust: bool = False
+    """Import the code of a stranger's own environment or method, if the run folder names any."""
 
 
 Options = TypeVar("Options")
@@ -73,14 +82,20 @@ def run(argv: list[str]) -> int:
             raise UserError("--resume takes a run as it was begun: leave out the method and its options")
         resume = parse(Resume, argv, "onlooker train", Resume.__doc__ or "")
         resume.check()
+        if resume.trust:
+            allow_named(resume.resume)
         folder = RunFolder.open(resume.resume)
-        if folder.finished:
-            print(f"{folder.path} is complete: there is nothing left to do")
+        if folder.finished and resume.steps in (None, folder.config.budget.steps):
+            print(f"{folder.path} is complete: there is nothing left to do (--steps gives it more)")
             return 0
-        return _train(folder, resume)
+        return _train(start.resume(resume.resume, resume.steps), resume)
     if not argv or argv[0].startswith("-"):
         print(_overview())
-        return 0 if argv and argv[0] in ("-h", "--help") else _refuse(argv)
+        if argv and argv[0] in ("-h", "--help"):
+            return 0
+        raise UserError(f"onlooker train needs a method first (one of: {', '.join(METHODS)}), or --resume RUN")
+    refuse_old_flags(argv)
+    allow(argv[0], _value_of("--env", argv) or "")
     options: Any = find(argv[0])
     # A preset changes the defaults that the command line starts from, so it is looked for first.
     preset, env = _value_of("--preset", argv), _value_of("--env", argv) or World.env
@@ -89,13 +104,14 @@ def run(argv: list[str]) -> int:
     args: Train = parse(Train[options], argv[1:], f"onlooker train {argv[0]}", options.__doc__ or "", default)
     args.running.check()
     config = Config(argv[0], args.options, args.world, args.budget)
-    return _train(begin(config, args.out), args.running)
+    return _train(start.begin(config, args.out), args.running)
 
 
-def _train(folder: RunFolder, running: Running) -> int:
+def _train(ready: Ready, running: Running) -> int:
     from onlooker.loop import Interrupted, Watcher, train
     from onlooker.report.curve import draw_curve
 
+    folder = ready.folder
     with ExitStack() as stack:
         watchers: list[Watcher] = [stack.enter_context(Progress(folder.config, folder.path)).show]
         if running.wandb:
@@ -106,7 +122,7 @@ def _train(folder: RunFolder, running: Running) -> int:
                 watcher(iteration, metrics)
 
         try:
-            result = train(folder, running.threads, running.checkpoint_seconds, watch)
+            result = train(ready, running.threads, running.checkpoint_seconds, watch)
         except Interrupted:
             print(f"\nstopped and saved; go on with: onlooker train --resume {folder.path}", file=sys.stderr)
             return 130
@@ -128,16 +144,17 @@ def _train(folder: RunFolder, running: Running) -> int:
     print(f"eval_return {spread} over {result['eval_episodes']} deterministic episodes")
     print("for comparison: " + ", ".join(f"{name} {value:.1f}" for name, value in references.items()))
     if running.video:
-        _film(folder)
+        _film(ready)
     print(f"curve, metrics and policy are in {folder.path}")
     return 0
 
 
-def _film(folder: RunFolder) -> None:
+def _film(ready: Ready) -> None:
     """A film of the policy, beside the expert at home where there is one. Without a renderer: say so, and go on."""
     from onlooker.commands import video
 
-    robot = shipped.robot_of(folder.config.world.env) if folder.demo is not None else None
+    folder = ready.folder
+    robot = shipped.robot_of(folder.config.world.env) if ready.shown is not None else None
     try:
         video.run([str(folder.path), "--steps", "300", *(["--beside", robot] if robot else [])])
     except UserError as failure:
@@ -155,7 +172,7 @@ def _value_of(flag: str, argv: list[str]) -> str | None:
 
 
 def _overview() -> str:
-    lines = [f"  {name:10} {(find(name).__doc__ or '').splitlines()[0]}" for name in (*METHODS, *ELSEWHERE)]
+    lines = [f"  {name:10} {(find(name).__doc__ or '').splitlines()[0]}" for name in METHODS]
     return "\n".join(
         [
             "usage: onlooker train METHOD [options]     learn (onlooker train METHOD --help lists the options)",
@@ -166,7 +183,3 @@ def _overview() -> str:
             "  MODULE:CLASS  a method of your own (docs/methods/your-own.md)",
         ]
     )
-
-
-def _refuse(argv: list[str]) -> int:
-    raise UserError(f"onlooker train needs a method first (one of: {', '.join(METHODS)}), or --resume RUN")

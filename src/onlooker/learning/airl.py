@@ -6,11 +6,12 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from onlooker.learning import discriminator, networks, normalize
+from onlooker.learning import discriminator, networks, normalize, squashing
 from onlooker.learning.descent import clipped_adam
 from onlooker.learning.networks import Actor, PolicyOptions
 from onlooker.learning.normalize import Stats
 from onlooker.learning.rewards import Draw, RewardModel
+from onlooker.options.bounds import Layers, NotNegative, Positive, Rate, Times
 from onlooker.types import Array, Metrics, Params, Rows, Steps
 
 
@@ -18,13 +19,13 @@ from onlooker.types import Array, Metrics, Params, Rows, Steps
 class AIRLOptions:
     """The AIRL discriminator D = exp f / (exp f + pi(a|s)), with f(s, a) learned and pi filled in."""
 
-    hidden: tuple[int, ...] = (64, 64)
+    hidden: Layers = (64, 64)
     """Hidden layers of f."""
-    learning_rate: float = 3e-4
+    learning_rate: Rate = 3e-4
     """Step size of Adam."""
-    steps: int = 5
+    steps: Times = 5
     """Gradient steps an iteration; each takes its share of the rollout, so that they make one pass."""
-    exemplars: int = 1000
+    exemplars: Times = 1000
     """Exemplars in a gradient step."""
     reward: Literal["f", "f-log-pi"] = "f"
     """What PPO is given: f alone (release), or log D - log(1 - D) = f - log pi (paper)."""
@@ -34,14 +35,14 @@ class AIRLOptions:
     """Divide log pi by the number of actions."""
     log_z: bool = True
     """Learn a scalar, 1 at the start, that is added to log pi."""
-    positive_penalty: float = 2.0
+    positive_penalty: NotNegative = 2.0
     """Weight of relu(-f) over both classes: keeps rewards positive, a survival bonus."""
-    gradient_penalty: float = 0.0
+    gradient_penalty: NotNegative = 0.0
     """Weight of (|gradient of f| - 1)^2 between exemplars and the learner's rows; 0 is off."""
     normalize: Literal["learner", "both"] = "learner"
     """Look at states and actions in units of the deviation of the learner's rows, or of the learner's and the
     exemplars' (release)."""
-    max_grad_norm: float = 10.0
+    max_grad_norm: Positive = 10.0
     """Gradient norm, clipped."""
     score_first: bool = True
     """Score the rollout with f as it was before this iteration's fit (release), or after it (paper)."""
@@ -68,7 +69,7 @@ def airl(obs_size: int, action_size: int, policy: PolicyOptions, options: AIRLOp
     adam = clipped_adam(options.max_grad_norm)
 
     def inputs(obs: Array, action: Array) -> Array:
-        return jnp.concatenate([obs, jnp.tanh(action) if policy.squash else action], -1)
+        return jnp.concatenate([obs, squashing.unit(action, policy.squash)], -1)
 
     def init(key: jax.Array) -> Discriminator:
         sizes = (obs_size + action_size, *options.hidden, 1)
@@ -137,4 +138,4 @@ def airl(obs_size: int, action_size: int, policy: PolicyOptions, options: AIRLOp
         )
         return Discriminator(params, opt, stats), metrics
 
-    return RewardModel(init, score, fit)
+    return RewardModel(init, score, fit, options.score_first)

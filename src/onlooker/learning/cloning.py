@@ -6,9 +6,10 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from onlooker.learning import networks, normalize
+from onlooker.learning import networks, normalize, squashing
 from onlooker.learning.descent import clipped_adam, descend, random_batches
 from onlooker.learning.networks import Actor, PolicyOptions
+from onlooker.options.bounds import Positive, Rate, Times
 from onlooker.types import Array, Metrics, Params, Rows
 
 
@@ -16,19 +17,14 @@ from onlooker.types import Array, Metrics, Params, Rows
 class CloningOptions:
     """How actions are cloned."""
 
-    learning_rate: float = 1e-3
+    learning_rate: Rate = 1e-3
     """Step size of Adam."""
-    steps: int = 50
+    steps: Times = 50
     """Gradient steps an iteration."""
-    batch: int = 256
+    batch: Times = 256
     """Rows in a step."""
-    max_grad_norm: float = 10.0
+    max_grad_norm: Positive = 10.0
     """Gradient norm, clipped."""
-
-
-def given(draw: Array, squash: bool) -> Array:
-    """What the environment is given for a draw, in units of the action bounds."""
-    return jnp.tanh(draw) if squash else draw
 
 
 def init(actor: Actor, options: CloningOptions) -> optax.OptState:
@@ -45,8 +41,8 @@ def clone(
     """
 
     def loss(params: Params, batch: Rows) -> tuple[Array, Metrics]:
-        mean = given(networks.mlp(params["net"], normalize.apply(actor.stats, batch.obs)), policy.squash)
-        log_std, wanted = networks.clamp(params["log_std"], policy), given(batch.action, policy.squash)
+        mean = squashing.unit(networks.mlp(params["net"], normalize.apply(actor.stats, batch.obs)), policy.squash)
+        log_std, wanted = networks.clamp(params["log_std"], policy), squashing.unit(batch.action, policy.squash)
         error = jnp.square(mean - wanted).mean()
         return -networks.gaussian_log_prob(mean, log_std, wanted).mean(), {"clone_error": error}
 

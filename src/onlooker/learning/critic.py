@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import optax
 
 from onlooker.learning import networks, normalize
+from onlooker.options.bounds import Layers, NotNegative, Positive, Rate, Share, Times
 from onlooker.types import Array, Metrics, Params
 
 POWER_ITERATIONS = 8  # for the spectral norm of a weight matrix
@@ -24,32 +25,32 @@ CHUNK = 2048  # rows scored at a time: episodes come in any number, and padding 
 class CriticOptions:
     """The Wasserstein critic over states."""
 
-    hidden: tuple[int, ...] = (64, 64, 64)
+    hidden: Layers = (64, 64, 64)
     """Hidden layers."""
-    learning_rate: float = 5e-5
+    learning_rate: Rate = 5e-5
     """Step size of RMSProp."""
-    decay: float = 0.99
+    decay: Share = 0.99
     """RMSProp's memory."""
-    steps: int = 20
+    steps: Times = 20
     """Gradient steps an iteration."""
     warm_up: bool = True
     """Its first four rounds take 5, 4, 3 and 2 times the steps."""
-    batch: int = 250
+    batch: Times = 250
     """Expert states and buffer states in a step, each."""
     lipschitz: Literal["clamp", "gradient-penalty", "spectral"] = "clamp"
     """What keeps g Lipschitz: weights and biases clamped after each step, a penalty on its gradient's norm, or weight
     matrices scaled down to spectral norm 1 after each step."""
-    clamp: float = 0.05
+    clamp: Positive = 0.05
     """Weights and biases stay within +-this."""
-    gradient_penalty: float = 10.0
+    gradient_penalty: NotNegative = 10.0
     """Weight of (|gradient| - 1)^2 between expert and buffer states."""
-    positive_penalty: float = 2.0
+    positive_penalty: NotNegative = 2.0
     """Weight of relu(-g) on both classes: keeps g positive, so that longer episodes have higher sums."""
-    max_grad_norm: float = 10.0
+    max_grad_norm: Positive = 10.0
     """Gradient norm, clipped."""
     normalize: bool = False
     """Look at states in units of the expert's deviation instead of raw ones."""
-    reward: float = 0.0
+    reward: NotNegative = 0.0
     """Weight of g in the policy's reward: besides f, a step is worth this much of the g of the state that it leads to.
     0 leaves it to the buffer alone to come closer to the expert, as the paper does."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from onlooker.learning import elite as elite_buffer
 from onlooker.learning.critic import Critic, CriticState
 from onlooker.learning.elite import Elite, Order
+from onlooker.options.bounds import Bounds, Share, Times
 from onlooker.types import Array, Episodes, Metrics, Rows
 
 
@@ -59,17 +60,17 @@ def from_demos(rows: Rows) -> Exemplars:
 class EliteOptions:
     """The buffer of the learner's own best episodes."""
 
-    capacity: int = 5
+    capacity: Annotated[int, Bounds(1, 1000)] = 5
     """How many episodes it holds."""
     order: Order = "sum"
     """Which of two episodes is better: by the sum of g over its states (a longer one is a better one), by the mean, or
     by sum-and-length: ahead in both the sum and the length, else with the larger mean (release)."""
-    rescore_every: int = 1
+    rescore_every: Times = 1
     """Score the residents again with the newest critic in every n-th iteration."""
-    weigh: float = 0.5
+    weigh: Share = 0.5
     """Share of the exemplars that are drawn in proportion to g: states that lie close to the expert's, and states that
     lead there. The rest are drawn evenly. 0 imitates whole episodes, as the paper does."""
-    ahead: float = 0.95
+    ahead: Share = 0.95
     """What a state leads to: how much the g of each next state counts of the one before; 0 looks at the state alone."""
 
 

@@ -7,7 +7,13 @@ from onlooker.types import Array
 
 
 def gae(
-    reward: Array, value: Array, next_value: Array, terminated: Array, truncated: Array, discount: float, trace: float
+    reward: Array,
+    value: Array,
+    next_value: Array,
+    terminated: Array,
+    truncated: Array,
+    discount: float,
+    gae_lambda: float,
 ) -> Array:
     """Advantages [T] of one stream of steps (vmap for many).
 
@@ -15,7 +21,7 @@ def gae(
     where it terminated; the trace stops at both.
     """
     error = reward + discount * next_value * ~terminated - value
-    carry_on = discount * trace * ~(terminated | truncated)
+    carry_on = discount * gae_lambda * ~(terminated | truncated)
 
     def backwards(later: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
         error, carry_on = step

@@ -8,11 +8,12 @@ import jax
 import jax.numpy as jnp
 
 from onlooker.errors import UserError
-from onlooker.learning import discriminator, networks, normalize
+from onlooker.learning import discriminator, networks, normalize, squashing
 from onlooker.learning.descent import clipped_adam
 from onlooker.learning.networks import Actor
 from onlooker.learning.normalize import Stats
 from onlooker.learning.rewards import Draw, RewardModel
+from onlooker.options.bounds import Layers, NotNegative, Positive, Rate, Times
 from onlooker.types import Array, Metrics, Params, Rows, Steps
 
 Sees = Literal["states", "state pairs", "actions"]
@@ -25,22 +26,22 @@ Form = Literal["softplus", "log-d", "logit"]
 class GAILOptions:
     """The GAIL discriminator D."""
 
-    hidden: tuple[int, ...] = (64, 64)
+    hidden: Layers = (64, 64)
     """Hidden layers."""
-    learning_rate: float = 3e-4
+    learning_rate: Rate = 3e-4
     """Step size of Adam."""
-    steps: int = 5
+    steps: Times = 5
     """Gradient steps an iteration; each takes its share of the rollout, so that they make one pass."""
     reward: Form = "softplus"
     """softplus: -log(1 - D), always positive, so staying alive pays. log-d: always negative, so ending early pays.
     logit: log D - log(1 - D), of either sign."""
-    gradient_penalty: float = 1.0
+    gradient_penalty: NotNegative = 1.0
     """Weight of (|gradient| - 1)^2 between exemplars and the learner's rows; 0 is off."""
     normalize: Literal["learner", "both", "none"] = "learner"
     """Look at inputs in units of the deviation of the learner's rows, of the learner's and the exemplars', or raw."""
     absorbing: bool = False
     """After a fall, go on in an absorbing state for ever, which is rewarded like any other."""
-    max_grad_norm: float = 10.0
+    max_grad_norm: Positive = 10.0
     """Gradient norm, clipped."""
     score_first: bool = False
     """Score the rollout with D as it was before this iteration's fit, or after it."""
@@ -86,7 +87,7 @@ def gail(
             return rows.obs
         if sees == "state pairs":
             return jnp.concatenate([rows.obs, rows.next_obs], -1)
-        return jnp.concatenate([rows.obs, jnp.tanh(rows.action) if squash else rows.action], -1)
+        return jnp.concatenate([rows.obs, squashing.unit(rows.action, squash)], -1)
 
     def inputs(stats: Stats, rows: Rows) -> Array:
         x = looked_at(rows)
@@ -144,7 +145,7 @@ def gail(
         )
         return Discriminator(net, opt, stats), metrics
 
-    return RewardModel(init, score, fit)
+    return RewardModel(init, score, fit, options.score_first)
 
 
 def _share(rows: Rows) -> Array:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from onlooker.learning import networks, normalize
-from onlooker.learning.cloning import given
+from onlooker.learning import networks, normalize, squashing
 from onlooker.learning.descent import clipped_adam, descend, random_batches
 from onlooker.learning.normalize import Stats
+from onlooker.options.bounds import Layers, Positive, Rate, Times
 from onlooker.types import Array, Metrics, Params, Rows, Steps
 
 
@@ -18,17 +18,17 @@ from onlooker.types import Array, Metrics, Params, Rows, Steps
 class InverseOptions:
     """The inverse dynamics model p(a given s, s')."""
 
-    hidden: tuple[int, ...] = (64, 64)
+    hidden: Layers = (64, 64)
     """Hidden layers."""
-    learning_rate: float = 1e-3
+    learning_rate: Rate = 1e-3
     """Step size of Adam."""
-    steps: int = 50
+    steps: Times = 50
     """Gradient steps an iteration."""
-    batch: int = 256
+    batch: Times = 256
     """Transitions in a step."""
-    memory: int = 50_000
+    memory: Times = 50_000
     """How many of the newest own transitions it learns from."""
-    max_grad_norm: float = 10.0
+    max_grad_norm: Positive = 10.0
     """Gradient norm, clipped."""
 
 
@@ -79,7 +79,7 @@ def inverse(obs_size: int, action_size: int, squash: bool, options: InverseOptio
 
         def loss(net: Params, batch: Rows) -> tuple[Array, Metrics]:
             draw = networks.mlp(net, normalize.apply(stats, looked_at(batch.obs, batch.next_obs)))
-            error = jnp.square(given(draw, squash) - given(batch.action, squash)).mean()
+            error = jnp.square(squashing.unit(draw, squash) - squashing.unit(batch.action, squash)).mean()
             return error, {"inverse_error": error}
 
         (net, opt), metrics = descend(

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from onlooker.errors import UserError
 from onlooker.learning import normalize
 from onlooker.learning.normalize import Stats
+from onlooker.options.bounds import Layers
 from onlooker.types import Array, Params
 
 Initializer = Callable[[jax.Array, tuple[int, int]], jax.Array]
@@ -70,7 +71,7 @@ def gradient_penalty(g: Callable[[Array], Array], here: Array, there: Array, key
 class PolicyOptions:
     """The policy: a diagonal Gaussian whose mean an MLP gives."""
 
-    hidden: tuple[int, ...] = (64, 64)
+    hidden: Layers = (64, 64)
     """Hidden layers of the policy and of the value function."""
     squash: bool = True
     """Squash actions with tanh into the action bounds; without it, the Gaussian's draw is clipped to them."""

@@ -14,6 +14,7 @@ from onlooker.learning.descent import Known, clipped_adam, descend
 from onlooker.learning.gae import gae
 from onlooker.learning.networks import Actor, PolicyOptions
 from onlooker.learning.normalize import Stats
+from onlooker.options.bounds import NotNegative, Positive, Rate, Share, Times
 from onlooker.types import Array, Metrics, Params, Steps
 
 UNITS_MEMORY = 100  # rollouts that the units of `normalize_values` look back on
@@ -24,43 +25,43 @@ RATES = (1e-6, 3e-3)  # where a step size by `target_kl` stays
 class PPOOptions:
     """How the policy improves on a rollout."""
 
-    learning_rate: float = 3e-4
+    learning_rate: Rate = 3e-4
     """Step size of Adam for policy and value."""
     anneal: bool = False
     """Let the learning rate fall linearly to 0 over the run, or over `anneal_steps` if the run is shorter."""
-    anneal_steps: float = 5e6
+    anneal_steps: Positive = 5e6
     """A shorter run learns like the beginning of one of this many steps, instead of slowing down in half the time."""
-    epochs: int = 5
+    epochs: Times = 5
     """Passes over a rollout."""
-    minibatches: int = 32
+    minibatches: Times = 32
     """Gradient steps in a pass."""
-    clip: float = 0.2
+    clip: Positive = 0.2
     """How far the probability ratio may move from 1."""
-    discount: float = 0.99
+    discount: Rate = 0.99
     """Gamma."""
-    trace: float = 0.95
+    gae_lambda: Share = 0.95
     """Lambda of GAE."""
     log_std_end: float | None = None
     """Let the log standard deviation fall to this in a straight line, over the same steps as the learning rate, instead
     of learning it: what is learned may shrink long before there is anything good to repeat."""
-    entropy_bonus: float = 0.0
+    entropy_bonus: NotNegative = 0.0
     """Weight of the policy's entropy."""
     normalize_advantages: bool = True
     """Advantages with mean 0 and deviation 1 in each minibatch."""
-    value_coefficient: float = 0.5
+    value_coefficient: NotNegative = 0.5
     """Weight of the value loss. Policy and value have gradients of their own, so it matters through Adam's eps only."""
-    value_clip: float = 0.0
+    value_clip: NotNegative = 0.0
     """Let a value move by this share of its old size only (the authors' release: 0.2); 0 is off."""
     normalize_values: bool = False
     """Learn values in units of their targets' running mean and deviation: the network need not grow as large as the
     sum of all rewards to come, which takes it long where the discount is near 1."""
-    target_kl: float | None = None
+    target_kl: Positive | None = None
     """Let the policy's step size rise or fall by half after an update whose KL is below half or above twice this."""
-    fall: float = 0.0
+    fall: NotNegative = 0.0
     """What a fall costs apart from the rewards it forgoes: this many times the present mean reward, for ever."""
-    max_grad_norm: float = 0.5
+    max_grad_norm: Positive = 0.5
     """Gradient norm, clipped for policy and value apart."""
-    adam_eps: float = 1e-5
+    adam_eps: Positive = 1e-5
     """Adam's epsilon."""
     time_limit: Literal["bootstrap", "ignore"] = "bootstrap"
     """At a time limit: count on with the value of the true successor, or learn nothing from that step (release)."""
@@ -233,7 +234,7 @@ def look_back(
     if options.fall > 0:
         cost = options.fall * jnp.maximum(reward.mean(), 0.0) / (1 - options.discount)
         reward = reward - jnp.where(steps.terminated, options.discount * cost, 0.0)
-    estimate = partial(gae, discount=options.discount, trace=options.trace)
+    estimate = partial(gae, discount=options.discount, gae_lambda=options.gae_lambda)
     streams = (reward, value, next_value, steps.terminated, steps.truncated)
     advantage = jax.vmap(estimate, in_axes=1, out_axes=1)(*streams)
     if options.time_limit == "ignore":

@@ -24,6 +24,8 @@ class RewardModel(NamedTuple):
     """(state, actor, steps) -> rewards [T, N]"""
     fit: Callable[[Any, Actor, Steps, Draw, jax.Array], tuple[Any, Metrics]]
     """(state, actor, steps, draw, key) -> (state, metrics)"""
+    score_first: bool = False
+    """Whether a rollout is scored with the model as it was before it is fitted to that rollout."""
 
 
 class ReturnScale(NamedTuple):

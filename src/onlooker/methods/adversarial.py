@@ -24,7 +24,6 @@ class GAILSMethod(Matching):
     discriminator: GAILOptions = field(default_factory=GAILOptions)
 
     needs: ClassVar[Sees] = "states"
-    best_num_envs: ClassVar[int] = 8
 
     def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes and what it needs of the expert."""
@@ -33,7 +32,7 @@ class GAILSMethod(Matching):
         rows = shown(demos, self.needs, recorded, problem, self.policy.squash)
         sizes = (rows.obs.shape[1], problem.action_size)
         reward_model = gail(self.needs, sizes, own, self.policy.squash, self.ppo.discount, self.discriminator)
-        return compose(problem, from_demos(rows), reward_model, self.policy, self.ppo, self.discriminator.score_first)
+        return compose(problem, from_demos(rows), reward_model, self.policy, self.ppo)
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,6 @@ class AIRLMethod(Watching):
     discriminator: AIRLOptions = field(default_factory=partial(AIRLOptions, positive_penalty=0.0, gradient_penalty=1.0))
 
     needs: ClassVar[Needs] = "actions"
-    best_num_envs: ClassVar[int] = 8
 
     def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes and the expert's states and actions."""
@@ -67,4 +65,4 @@ class AIRLMethod(Watching):
         recorded = whole(demos.obs.shape[1], problem.obs_size)
         rows = shown(demos, self.needs, recorded, problem, self.policy.squash)
         reward_model = airl(problem.obs_size, problem.action_size, self.policy, self.discriminator)
-        return compose(problem, from_demos(rows), reward_model, self.policy, self.ppo, self.discriminator.score_first)
+        return compose(problem, from_demos(rows), reward_model, self.policy, self.ppo)

@@ -12,7 +12,7 @@ from onlooker.learning.exemplars import Exemplars
 from onlooker.learning.networks import PolicyOptions
 from onlooker.learning.ppo import Acting, PPOOptions, Valuing
 from onlooker.learning.rewards import RewardModel
-from onlooker.types import Array, Method, Metrics, Part, Rollout, Rows, Steps
+from onlooker.types import Array, Method, Metrics, Rollout, Rows, Stages, Steps
 
 SNAPSHOT_ROWS = 1000  # exemplars kept in a snapshot
 
@@ -44,14 +44,11 @@ def compose(
     reward_model: RewardModel,
     policy: PolicyOptions,
     options: PPOOptions,
-    score_first: bool,
     besides: Callable[[Any, Steps], Array] | None = None,
 ) -> Method:
     """A method from its parts: absorb the new episodes, fit the reward model, score the rollout, improve the policy.
 
-    With `score_first` the rollout is scored with the reward model as it was before this iteration's fit. Then fitting
-    and improving need nothing of each other and run at the same time. Else policy and value do. `besides` says what the
-    steps [T, N] are worth on top of that, by what is known of the exemplars.
+    `besides` says what the steps [T, N] are worth on top of that, by what is known of the exemplars.
     """
 
     def init(key: jax.Array) -> State:
@@ -59,13 +56,9 @@ def compose(
         acting, valuing = ppo.init(keys[0], problem.obs_size, problem.action_size, policy, options)
         return State(acting, valuing, reward_model.init(keys[1]), exemplars.init(keys[2]))
 
-    def keys_of(key: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        absorb_key, learn_key = jax.random.split(key)
-        return absorb_key, *jax.random.split(learn_key)
-
     def study(state: State, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[dict[str, Any], Metrics]:
         """What is exemplary, and what is worth how much."""
-        absorb_key, fit_key, _ = keys_of(key)
+        absorb_key, fit_key, _ = _keys(key)
         known, about_exemplars = exemplars.absorb(state.exemplars, rollout.episodes, iteration, absorb_key)
 
         def fit(model: Any) -> tuple[Any, Metrics]:
@@ -74,47 +67,74 @@ def compose(
 
             return reward_model.fit(model, state.acting.actor, rollout.steps, draw, fit_key)
 
-        ready = exemplars.ready(state.exemplars, rollout.episodes)
-        fitted, about_fit = _when(ready, fit, state.rewards)
+        fitted, about_fit = _when(ready(state, rollout), fit, state.rewards)
         return {"exemplars": known, "rewards": fitted}, about_exemplars | about_fit
 
-    def improving(**learners: Callable[..., tuple[Any, Metrics]]) -> Part:
-        """The part that improves these fields of the state, by the rewards as they are."""
+    def improve_policy(
+        state: State, rollout: Rollout, iteration: Array, key: jax.Array
+    ) -> tuple[dict[str, Any], Metrics]:
+        def learn(acting: Acting) -> tuple[Acting, Metrics]:
+            return ppo.improve_policy(acting, state.valuing, *lesson(state, rollout, iteration, key))
 
-        def improve(state: State, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[dict[str, Any], Metrics]:
-            _, _, improve_key = keys_of(key)
+        acting, about = _when(ready(state, rollout), learn, state.acting)
+        return {"acting": _with_newer_statistics(acting, rollout)}, about
 
-            def learn(known: dict[str, Any]) -> tuple[dict[str, Any], Metrics]:
-                reward = reward_model.score(state.rewards, state.acting.actor, rollout.steps)
-                if besides is not None:
-                    reward += besides(state.exemplars, rollout.steps)
-                progress = iteration / max(problem.iterations, math.ceil(options.anneal_steps / reward.size))
-                seen = (state.acting, state.valuing, rollout.steps, reward, progress, improve_key, policy, options)
-                learned = {field: learner(*seen) for field, learner in learners.items()}
-                about = {name: value for _, metrics in learned.values() for name, value in metrics.items()}
-                return {field: new for field, (new, _) in learned.items()}, about
+    def improve_value(
+        state: State, rollout: Rollout, iteration: Array, key: jax.Array
+    ) -> tuple[dict[str, Any], Metrics]:
+        def learn(valuing: Valuing) -> tuple[Valuing, Metrics]:
+            return ppo.improve_value(state.acting, valuing, *lesson(state, rollout, iteration, key))
 
-            known = {field: getattr(state, field) for field in learners}
-            known, about = _when(exemplars.ready(state.exemplars, rollout.episodes), learn, known)
-            if "acting" in known:
-                # The rollout was drawn with the old statistics and PPO used them; the new ones count from the next on.
-                actor = known["acting"].actor
-                actor = actor._replace(stats=normalize.update(actor.stats, rollout.steps.obs))
-                known["acting"] = known["acting"]._replace(actor=actor)
-            return known, about
+        valuing, about = _when(ready(state, rollout), learn, state.valuing)
+        return {"valuing": valuing}, about
 
-        return improve
+    def improve_both(
+        state: State, rollout: Rollout, iteration: Array, key: jax.Array
+    ) -> tuple[dict[str, Any], Metrics]:
+        """Policy and value in one go, which scores and looks back on the rollout once."""
+
+        def learn(known: tuple[Acting, Valuing]) -> tuple[tuple[Acting, Valuing], Metrics]:
+            seen = lesson(state, rollout, iteration, key)
+            acting, about_policy = ppo.improve_policy(*known, *seen)
+            valuing, about_value = ppo.improve_value(*known, *seen)
+            return (acting, valuing), about_policy | about_value
+
+        (acting, valuing), about = _when(ready(state, rollout), learn, (state.acting, state.valuing))
+        return {"acting": _with_newer_statistics(acting, rollout), "valuing": valuing}, about
+
+    def ready(state: State, rollout: Rollout) -> Array:
+        return exemplars.ready(state.exemplars, rollout.episodes)
+
+    def lesson(state: State, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple:
+        """What PPO learns from besides policy and value: the steps, and what they are worth as the rewards stand."""
+        reward = reward_model.score(state.rewards, state.acting.actor, rollout.steps)
+        if besides is not None:
+            reward += besides(state.exemplars, rollout.steps)
+        progress = iteration / max(problem.iterations, math.ceil(options.anneal_steps / reward.size))
+        _, _, improve_key = _keys(key)
+        return rollout.steps, reward, progress, improve_key, policy, options
 
     def snapshot(state: State, key: jax.Array) -> dict[str, Any]:
         rows = exemplars.sample(state.exemplars, key, SNAPSHOT_ROWS)
         return {"obs": rows.obs, "action": rows.action, "rewards": state.rewards}
 
-    stages: tuple[tuple[Part, ...], ...]
-    if score_first:
-        stages = ((improving(acting=ppo.improve_policy, valuing=ppo.improve_value), study),)
-    else:
-        stages = ((study,), (improving(acting=ppo.improve_policy), improving(valuing=ppo.improve_value)))
+    # Parts of a stage need nothing of each other and run at the same time.
+    score_first: Stages = ((improve_both, study),)
+    fit_first: Stages = ((study,), (improve_policy, improve_value))
+    stages = score_first if reward_model.score_first else fit_first
     return Method(init, stages, lambda state: state.acting.actor, policy, snapshot if exemplars.grows else None)
+
+
+def _keys(key: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """For absorbing, fitting and improving."""
+    absorb_key, learn_key = jax.random.split(key)
+    return absorb_key, *jax.random.split(learn_key)
+
+
+def _with_newer_statistics(acting: Acting, rollout: Rollout) -> Acting:
+    """The rollout was drawn with the old statistics and PPO used them; the new ones count from the next rollout on."""
+    stats = normalize.update(acting.actor.stats, rollout.steps.obs)
+    return acting._replace(actor=acting.actor._replace(stats=stats))
 
 
 def _when(ready: Array, learn: Callable[[Any], tuple[Any, Metrics]], state: Any) -> tuple[Any, Metrics]:

@@ -26,7 +26,6 @@ class I2LMethod(Matching):
     discriminator: AIRLOptions = field(default_factory=partial(AIRLOptions, learning_rate=1e-3))
 
     needs: ClassVar[Needs] = "states"
-    best_num_envs: ClassVar[int] = 8
 
     def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes and the states of the expert."""
@@ -40,6 +39,5 @@ class I2LMethod(Matching):
         def closeness(watched: Watched, steps: Steps) -> Array:
             return self.critic.reward * expert.g(watched.critic.net, own(steps.next_obs))
 
-        score_first = self.discriminator.score_first
         besides = closeness if self.critic.reward > 0 else None
-        return compose(problem, closest, reward_model, self.policy, self.ppo, score_first, besides)
+        return compose(problem, closest, reward_model, self.policy, self.ppo, besides)

@@ -27,4 +27,4 @@ class PPOMethod:
     def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes."""
         reward_model = rewards.env_reward(problem.num_envs, self.ppo.discount, self.scale_reward)
-        return compose(problem, exemplars.none(), reward_model, self.policy, self.ppo, score_first=False)
+        return compose(problem, exemplars.none(), reward_model, self.policy, self.ppo)

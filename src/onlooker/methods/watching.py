@@ -2,19 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from onlooker.demos import Demos
 from onlooker.errors import UserError
+from onlooker.learning.squashing import as_drawn
 from onlooker.methods.compose import Problem
+from onlooker.options.bounds import Times
 from onlooker.options.spelling import Dims
 from onlooker.types import Array, Rows
 
-Needs = Literal["nothing", "states", "state pairs", "actions"]
-"""What of the demonstrations a method is shown, and no more."""
-EDGE = 1 - 1e-6  # a recorded action at its bound is taken for this much of it, so that its atanh is finite
+Needs = Literal["nothing", "states", "state pairs", "actions", "policy"]
+"""What a method is shown of the expert, and no more: of its recording, or (`transfer`) its policy."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,12 @@ class Watching:
 
     demo: str | None = None
     """The expert's recording: a file (.npz, .csv, .hdf5) or a shipped one's name; by default the robot's own."""
-    demo_episodes: int | None = None
+    demo_episodes: Times | None = None
     """Watch only the first episodes of the recording."""
-    demo_stride: int = 1
+    demo_stride: Times = 1
     """Watch only every n-th state of it."""
+
+    best_num_envs: ClassVar[int] = 8  # the default of --num-envs: what measured best
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def matching(dims: tuple[int, ...] | None, recorded: int, obs_size: int) -> tupl
     if dims is None:
         same = whole(recorded, obs_size, f"say with --match-dims which {recorded} entries of an observation they are")
         return same, same
-    if len(set(dims)) != len(dims) or not all(0 <= dim < obs_size for dim in dims):
+    if not dims or len(set(dims)) != len(dims) or not all(0 <= dim < obs_size for dim in dims):
         raise UserError(f"--match-dims must name different entries from 0 to {obs_size - 1}, not {dims}")
     if recorded not in (obs_size, len(dims)):
         raise UserError(
@@ -96,16 +99,3 @@ def draws(demos: Demos, problem: Problem, squash: bool) -> np.ndarray:
             "methods that see states only do not mind: i2l, gail-s, gaifo, bco"
         )
     return as_drawn(demos.action, problem.action_low, problem.action_high, squash)
-
-
-def as_drawn(action: np.ndarray, low: Array, high: Array, squash: bool) -> np.ndarray:
-    """Actions [T, A] as a policy draws them: through the inverse of tanh, if it squashes."""
-    if not squash:
-        return action
-    return np.arctanh(np.clip(within_bounds(action, low, high), -EDGE, EDGE)).astype(np.float32)
-
-
-def within_bounds(action: np.ndarray, low: Array, high: Array) -> np.ndarray:
-    """Where actions [T, A] lie between their bounds: -1 is the lower one, 1 the upper."""
-    low, high = np.reshape(low, -1), np.reshape(high, -1)
-    return (action - (high + low) / 2) / ((high - low) / 2)

@@ -25,10 +25,12 @@ def unflatten(template: Any, arrays: dict[str, np.ndarray], prefix: str, same_sh
     for path, leaf in leaves:
         name = prefix + jax.tree_util.keystr(path)
         if name not in arrays:
-            raise UserError(f"{name} is missing from the checkpoint: it is of another version or configuration")
+            raise UserError(f"{name} is missing from the file: it is of another version or configuration")
         array = arrays[name]
-        if array.dtype != leaf.dtype or (same_shapes and array.shape != leaf.shape):
-            raise UserError(f"{name} has another shape in the checkpoint: {array.shape}, not {leaf.shape}")
+        if array.dtype != leaf.dtype:
+            raise UserError(f"{name} is of another kind in the file: {array.dtype}, not {leaf.dtype}")
+        if same_shapes and array.shape != leaf.shape:
+            raise UserError(f"{name} has another shape in the file: {array.shape}, not {leaf.shape}")
         found.append(array)
     return jax.tree_util.tree_unflatten(structure, found)
 
@@ -61,7 +63,9 @@ def load(
         except UserError as failure:
             complaints.append(str(failure))
             continue
-        if meta["config"] != config:
+        if not isinstance(meta.get("iteration"), int):
+            raise UserError(f"{path} is no checkpoint")
+        if meta.get("config") != config:
             raise UserError(f"{path} belongs to another configuration than config.json beside it")
         loaded = unflatten(collector, arrays, "collector", same_shapes=False)
         return meta["iteration"], unflatten(state, arrays, "state"), loaded, complaints

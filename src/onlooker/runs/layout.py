@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from onlooker.errors import UserError
+from onlooker.options.history import NEUTRAL, RENAMED
 from onlooker.storage import parse_json
 
 FORMAT = 1  # of the run folder; config.json names it
@@ -26,20 +27,6 @@ GRID = "grid.json"  # in a folder of many runs: which cells a grid was asked for
 
 RUN_FILES = {CONFIG, METRICS, RESULT}  # a folder with any of these is a run's
 TIMING_COLUMNS = ("iteration", "steps", "seconds")
-
-# Options that had other names (in the same section): a config of then is read by the names of today.
-RENAMED = {"options.ppo.trace": "options.ppo.gae_lambda"}
-
-# Options that came later, and the value with which a run does what runs did before.
-NEUTRAL: dict[str, Any] = {
-    "options.policy.share_noise": False,
-    "options.ppo.normalize_values": False,
-    "options.ppo.target_kl": None,
-    "options.ppo.fall": 0.0,
-    "options.discriminator.normalize": "learner",
-    "options.critic.reward": 0.0,
-    "options.elite.weigh": 0.0,
-}
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -68,10 +55,19 @@ def read_metrics(folder: Path) -> dict[str, list[float]]:
     return {name: [float(row[name]) for row in rows] for name in (rows[0] if rows else ())}
 
 
+def first_timing(folder: Path) -> dict[str, float]:
+    """The first line of a run's timing by its columns' names; empty where there is none that can be read."""
+    return _timing(folder, 0)
+
+
 def last_timing(folder: Path) -> dict[str, float]:
-    """The last line of a run's timing by its columns' names; empty where there is none that can be read."""
+    """The last line of it."""
+    return _timing(folder, -1)
+
+
+def _timing(folder: Path, index: int) -> dict[str, float]:
     try:
-        line = (Path(folder) / TIMING).read_text().splitlines()[1:][-1]
+        line = (Path(folder) / TIMING).read_text().splitlines()[1:][index]
         return dict(zip(TIMING_COLUMNS, map(float, line.split(",")), strict=True))
     except (OSError, IndexError, ValueError):
         return {}

@@ -1,10 +1,11 @@
-"""Behavioural cloning from recorded actions (bc), and from inferred ones (bco)."""
+"""BCO(alpha): behavioural cloning of actions that are inferred from the imitator's own experience."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import optax
 
 from onlooker.demos import Demos
 from onlooker.learning import cloning, networks, normalize
@@ -13,43 +14,16 @@ from onlooker.learning.inverse import InverseOptions, InverseState, inverse
 from onlooker.learning.networks import Actor, PolicyOptions
 from onlooker.methods.compose import Problem
 from onlooker.methods.watching import Needs, Watching, shown, whole
+from onlooker.options.bounds import Times
 from onlooker.types import Array, Method, Metrics, Rollout
 
 
-class Cloned(NamedTuple):
-    """What cloning learns."""
+class Inferring(NamedTuple):
+    """What it learns: the policy, and which action led from state to state."""
 
     actor: Actor
-    opt: Any
-    inverse: InverseState | None  # of bco
-
-
-@dataclass(frozen=True)
-class BCMethod(Watching):
-    """BC: behavioural cloning of recorded actions, blind to what comes of them. Rollouts are for reporting only."""
-
-    policy: PolicyOptions = field(default_factory=PolicyOptions)
-    cloning: CloningOptions = field(default_factory=CloningOptions)
-
-    needs: ClassVar[Needs] = "actions"
-    best_num_envs: ClassVar[int] = 8
-
-    def build(self, problem: Problem, demos: Demos | None = None) -> Method:
-        """The method for an environment of these sizes and the expert's states and actions."""
-        assert demos is not None
-        recorded = whole(demos.obs.shape[1], problem.obs_size)
-        rows = jax.tree.map(jnp.asarray, shown(demos, self.needs, recorded, problem, self.policy.squash))
-
-        def init(key: jax.Array) -> Cloned:
-            actor = networks.init_actor(key, problem.obs_size, problem.action_size, self.policy)
-            actor = actor._replace(stats=normalize.update(actor.stats, rows.obs))
-            return Cloned(actor, cloning.init(actor, self.cloning), None)
-
-        def update(state: Cloned, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[dict[str, Any], Metrics]:
-            actor, opt, metrics = cloning.clone(state.actor, state.opt, rows, key, self.policy, self.cloning)
-            return {"actor": actor, "opt": opt}, metrics
-
-        return Method(init, ((update,),), lambda state: state.actor, self.policy)
+    opt: optax.OptState
+    inverse: InverseState
 
 
 @dataclass(frozen=True)
@@ -59,11 +33,10 @@ class BCOMethod(Watching):
     policy: PolicyOptions = field(default_factory=PolicyOptions)
     inverse: InverseOptions = field(default_factory=InverseOptions)
     cloning: CloningOptions = field(default_factory=CloningOptions)
-    explore: int = 10
+    explore: Times = 10
     """Iterations of random actions before the first cloning; they count as experience like any other."""
 
     needs: ClassVar[Needs] = "state pairs"
-    best_num_envs: ClassVar[int] = 8
 
     def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes and the expert's successive states."""
@@ -72,15 +45,16 @@ class BCOMethod(Watching):
         rows = jax.tree.map(jnp.asarray, shown(demos, self.needs, recorded, problem, self.policy.squash))
         model = inverse(problem.obs_size, problem.action_size, self.policy.squash, self.inverse)
 
-        def init(key: jax.Array) -> Cloned:
+        def init(key: jax.Array) -> Inferring:
             actor_key, model_key = jax.random.split(key)
             actor = networks.init_actor(actor_key, problem.obs_size, problem.action_size, self.policy)
             actor = actor._replace(stats=normalize.update(actor.stats, rows.obs))
-            return Cloned(actor, cloning.init(actor, self.cloning), model.init(model_key))
+            return Inferring(actor, cloning.init(actor, self.cloning), model.init(model_key))
 
-        def update(state: Cloned, rollout: Rollout, iteration: Array, key: jax.Array) -> tuple[dict[str, Any], Metrics]:
+        def update(
+            state: Inferring, rollout: Rollout, iteration: Array, key: jax.Array
+        ) -> tuple[dict[str, Any], Metrics]:
             learn_key, clone_key = jax.random.split(key)
-            assert state.inverse is not None
             knowing, about_model = model.learn(state.inverse, rollout.steps, learn_key)
             labelled = rows._replace(action=model.infer(knowing, rows.obs, rows.next_obs))
             actor = state.actor._replace(stats=normalize.update(state.actor.stats, rollout.steps.obs))
