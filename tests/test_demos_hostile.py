@@ -222,6 +222,25 @@ def test_empty_and_homeless_names_are_one_line(words, capsys):
     assert "is empty" in said or "nobody-at-all" in said
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--episodes", "0"], "--episodes must be from 1 to 10,000, not 0"),
+        (["--episodes", "-3"], "--episodes must be from 1"),
+        (["--best-of", "0"], "--best-of must be from 1"),
+        (["--episodes", "100000000"], "--episodes must be from 1"),
+        (["--out", "old.npz"], "old.npz: already there"),
+        (["--out", "new.csv"], "ends in .npz"),
+    ],
+)
+def test_a_recording_that_can_not_be_made_is_refused_before_any_episode(tmp_path, monkeypatch, capsys, words, message):
+    monkeypatch.chdir(tmp_path)
+    save("old.npz", Demos(OBS))
+    assert main(["demos", "record", "--expert", "hopper", *words]) == 2
+    assert message in capsys.readouterr().err
+    assert os.listdir() == ["old.npz"]
+
+
 def test_what_was_said_before_is_not_said_again(tmp_path):
     repeated = save(tmp_path / "x.npz", Demos(np.array([0, 0, 0, 1, 2, 3])[:, None]))
     with pytest.warns(UserWarning, match="2 of 6 states"):

@@ -1,5 +1,6 @@
 """Whether a recording can be of a robot: hand-made ones whose fault is known, and the shipped ones, which have none."""
 
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -261,6 +262,16 @@ def test_check_compares_with_the_environment_that_an_import_was_told(tmp_path: P
     assert capsys.readouterr().out.startswith("fine: hopper: 1000 states")
     assert main(["demos", "check", out, "--env", "Ant-v5"]) == 2
     assert "has 11 numbers, but a state of Ant-v5 has 105" in capsys.readouterr().err
+
+
+def test_an_environment_of_the_users_own_is_imported_if_the_user_names_it(tmp_path: Path, capsys, monkeypatch):
+    (tmp_path / "ownrobot.py").write_text(
+        "import gymnasium\ndef cheetah(**kwargs):\n    return gymnasium.make('HalfCheetah-v5', **kwargs)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
+    assert main(["demos", "check", "halfcheetah", "--env", "ownrobot:cheetah"]) == 0
+    assert capsys.readouterr().out.startswith("fine:")
 
 
 def test_switches_of_a_recording_count_and_other_keywords_do_not(tmp_path: Path, capsys):

@@ -58,6 +58,7 @@ def test_joints_that_leave_their_range_are_named():
     qpos = np.array([[99.0, 0.4], [0.0, -0.8], [0.0, 0.6], [0.0, 0.0]])
     assert replay.strayed(qpos, CART) == ["pole leaves its range -0.5 to 0.5 by 0.3 rad at row 1, in 50% of the states"]
     assert replay.strayed(qpos[3:], CART) == []
+    assert replay.strayed(qpos, CART, but=["pole"]) == []  # it is not recorded: it stands as the robot starts
 
 
 def test_a_geom_in_the_floor_is_named_with_its_depth():

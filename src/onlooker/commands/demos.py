@@ -15,7 +15,9 @@ from onlooker.demos import Demos, shipped, tables
 from onlooker.demos.dataset import brief
 from onlooker.envs.world import Factors
 from onlooker.errors import UserError, nearest, printable
+from onlooker.importing import allow
 
+MOST_EPISODES = 10_000
 Source = Annotated[str, tyro.conf.Positional]
 
 
@@ -59,6 +61,8 @@ class Record(Factors):
     """Replace the file if it is there."""
     dynamics: str | None = None
     """Other physics than the policy's own."""
+    trust: bool = False
+    """Import the code of a stranger's own environment, if the policy names one."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,10 @@ def run(argv: list[str]) -> int:
     arguments, act = ACTIONS[argv[0]]
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *rest: print(f"warning: {printable(str(message))}")
-        act(parse(arguments, argv[1:], f"onlooker demos {argv[0]}", arguments.__doc__ or ""))
+        args: Any = parse(arguments, argv[1:], f"onlooker demos {argv[0]}", arguments.__doc__ or "")
+        if getattr(args, "env", None) is not None:
+            allow(args.env)
+        act(args)
     return 0
 
 
@@ -190,7 +197,11 @@ def _replay(demo: Demos, args: Show) -> list | None:
 def _record(args: Record) -> None:
     from onlooker.evaluation import by_policy, evaluate, to_demos
 
-    policy = find_policy(args.run, args.expert)
+    for flag, number in (("--episodes", args.episodes), ("--best-of", args.best_of)):
+        if number is not None and not 1 <= number <= MOST_EPISODES:
+            raise UserError(f"{flag} must be from 1 to {MOST_EPISODES:,}, not {number}")
+    demos.check_new(args.out, args.overwrite)
+    policy = find_policy(args.run, args.expert, args.trust)
     world = policy.world.under(args.dynamics, args)
     tried = max(args.episodes, args.best_of or 0)
     recordings = evaluate(world, by_policy(policy), tried)

@@ -15,7 +15,7 @@ import numpy as np
 from onlooker.demos import shipped
 from onlooker.demos.convert import READERS, export, from_minari, import_file, read_hdf5, to_minari, write_hdf5
 from onlooker.demos.dataset import Demos, check, from_arrays
-from onlooker.demos.files import read_npz, save
+from onlooker.demos.files import check_new, read_npz, save
 from onlooker.demos.picture import draw
 from onlooker.demos.tables import read_csv, write_csv
 from onlooker.errors import UserError
@@ -23,6 +23,7 @@ from onlooker.errors import UserError
 __all__ = [
     "Demos",
     "check",
+    "check_new",
     "draw",
     "export",
     "from_arrays",

@@ -88,11 +88,22 @@ def _read_array(archive: zipfile.ZipFile, key: str, info: zipfile.ZipInfo) -> np
     return np.ndarray(shape, dtype, data, order="F" if fortran_order else "C")
 
 
+def check_new(path: str | Path, overwrite: bool = False) -> None:
+    """Refuse a name that `save` would refuse, before any time is spent."""
+    if Path(path).suffix.lower() != ".npz":
+        raise UserError(f"{path}: a demonstration file ends in .npz")
+    _refuse_old(Path(path), overwrite)
+
+
+def _refuse_old(path: Path, overwrite: bool) -> None:
+    if os.path.exists(path) and not overwrite:  # which, unlike Path.exists, takes names of any length
+        raise UserError(f"{path}: already there; choose another name, or overwrite it (--overwrite)")
+
+
 @contextmanager
 def new_file(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
     """A stream whose content is put in place, whole, only if the block ends well; refuses a file that is there."""
-    if os.path.exists(path) and not overwrite:  # which, unlike Path.exists, takes names of any length
-        raise UserError(f"{path}: already there; choose another name, or overwrite it (--overwrite)")
+    _refuse_old(path, overwrite)
     with atomic(path) as stream:
         yield stream
 
@@ -100,8 +111,7 @@ def new_file(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
 def save(path: str | Path, demos: Demos, *, overwrite: bool = False) -> Path:
     """Write a compressed demonstration file, whole or not at all; refuse what `check` refuses. Returns the path."""
     path = Path(path)
-    if path.suffix.lower() != ".npz":
-        raise UserError(f"{path}: a demonstration file ends in .npz")
+    check_new(path, overwrite)
     check(demos)
     with new_file(path, overwrite) as stream:
         np.savez_compressed(stream, **to_arrays(demos))

@@ -57,10 +57,11 @@ def parse_map(text: str) -> dict[str, str]:
     pairs = [part.partition("=") for part in text.split(",")]
     for name, equals, meaning in pairs:
         if not (equals and name.strip() and meaning.strip()):
-            raise UserError(f"--map {brief(text)!r} is no list of COLUMN=JOINT,... and no .toml file")
+            raise UserError(f"--map '{brief(text)}' is no list of COLUMN=JOINT,... and no .toml file")
     names = [name.strip() for name, _, _ in pairs]
     if len(set(names)) < len(names):
-        raise UserError(f"--map names {next(name for name in names if names.count(name) > 1)!r} twice")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UserError(f"--map names '{brief(twice)}' twice")
     return dict(zip(names, (meaning.strip() for _, _, meaning in pairs)))
 
 
@@ -98,7 +99,7 @@ def _meanings(names: list[str], body: Body, renamed: Mapping[str, str]) -> dict[
     by_lower = {name.lower(): name for name in good}
     for name in renamed:
         if name not in names:
-            raise UserError(f"--map names a column {name!r} that is not there{_near(name, names)}")
+            raise UserError(f"--map names a column '{brief(name)}' that is not there{_near(name, names)}")
     found: dict[str, int] = {}
     for column, name in enumerate(names):
         asked = renamed.get(name, name)
@@ -106,13 +107,11 @@ def _meanings(names: list[str], body: Body, renamed: Mapping[str, str]) -> dict[
             continue
         meaning = asked if asked in good else by_lower.get(asked.lower())
         if meaning is None:
-            whose = (
-                f"column {brief(name)!r}" if asked == name else f"column {brief(name)!r}, mapped to {brief(asked)!r},"
-            )
+            whose = f"column '{brief(name)}'" + (f", mapped to '{brief(asked)}'," if asked != name else "")
             hint = f"; write --map '{brief(name)}=JOINT', or ={LEFT_OUT} to leave it out"
             raise UserError(f"{whose} names no joint of {body.name}{_near(asked, good)}{hint}")
         if meaning in found:
-            raise UserError(f"two columns hold {meaning!r}: {brief(names[found[meaning]])!r} and {brief(name)!r}")
+            raise UserError(f"two columns hold {meaning!r}: '{brief(names[found[meaning]])}' and '{brief(name)}'")
         found[meaning] = column
     if not found.keys() - {TIME, EPISODE}:
         raise UserError(f"no column is named after a joint of {body.name} (one of: {', '.join(good[:-2])})")

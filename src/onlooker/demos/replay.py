@@ -1,6 +1,7 @@
 """A recording on its robot: poses, joints that leave their range, how deep it sinks into the floor, and a film."""
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -49,11 +50,11 @@ def unknown(demo: Demos, body: Body) -> list[str]:
     return [name for place, name in enumerate(body.places) if place in shown - recorded]
 
 
-def strayed(qpos: np.ndarray, body: Body) -> list[str]:
-    """A line for each joint that leaves its range, with where it is farthest out."""
+def strayed(qpos: np.ndarray, body: Body, but: Collection[str] = ()) -> list[str]:
+    """A line for each joint that leaves its range, with where it is farthest out; `but` for some."""
     found = []
     for joint in body.joints:
-        if joint.kind in ("slide", "hinge"):
+        if joint.kind in ("slide", "hinge") and joint.name not in but:
             values = qpos[:, joint.place]
             beyond = np.maximum(values - joint.high, joint.low - values)
             row, unit = int(beyond.argmax()), "m" if joint.kind == "slide" else "rad"
@@ -91,8 +92,9 @@ def remarks(demo: Demos, source: EnvSource, kwargs: dict[str, Any] | None = None
         depth, geom, row = sunk(qpos, base.model)
     finally:
         env.close()
-    lines = strayed(qpos, body) or ["no joint leaves its range"]
-    if missing := unknown(demo, body):
+    missing = unknown(demo, body)
+    lines = strayed(qpos, body, missing) or ["no joint leaves its range"]
+    if missing:
         lines.append(f"not recorded, so replayed as at the start: {', '.join(missing)}")
     sinks = f"{geom} sinks {depth:.3g} m into the floor at row {row}"
     return [*lines, sinks if depth > DEEP else f"nothing sinks more than {DEEP:g} m into the floor"]
