@@ -44,7 +44,7 @@ CURVES = [
 ]
 GLANCE = (
     "<p>Every setting as a share of the demonstration's return. Black marks: the paper's, as a share of its own.</p>"
-    '<img src="figures/overview.svg" style="max-width: 100%" alt="Return of each method in every setting">'
+    '<div class=wide><img id=overview src="figures/overview.svg" alt="Return of each method in every setting"></div>'
 )
 
 

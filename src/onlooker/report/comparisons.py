@@ -142,7 +142,8 @@ def probabilities(found: list[Group]) -> Table:
     for (mine_label, label), compared in pairs.items():
         values = [(mine.values("return"), other.values("return")) for mine, other in compared]
         mean = float(np.mean([beats(*pair) for pair in values]))
-        rows.append([mine_label, label, "mean", f"{len(values)} settings", "", mean, beats_interval(values)])
+        over = f"{len(values)} setting{'s' * (len(values) > 1)}"
+        rows.append([mine_label, label, "mean", over, "", mean, beats_interval(values)])
         for (mine, other), pair in zip(compared, values):
             seeds = f"{len(pair[0])} x {len(pair[1])}"
             row = [mine_label, label, mine.dynamics, robot(other.env), seeds]

@@ -27,7 +27,7 @@ class Section:
     figures: dict[str, list[Panel]] = field(default_factory=dict)
     """Panels by the heading above them."""
     markup: str = ""
-    """HTML that comes at its end."""
+    """HTML that comes before its tables."""
 
 
 def page(sections: list[Section], runs: list[Run], headline: str, partial: bool) -> str:
@@ -77,8 +77,8 @@ def _section(section: Section) -> str:
     for heading, panels in section.figures.items():
         parts.append(f"<h3>{html.escape(heading)}</h3>" if heading else "")
         parts.append("<div class=panels>" + "".join(map(_figure, panels)) + "</div>")
-    parts += [hypertext(table) for table in section.tables]
-    return "".join(parts) + section.markup + "</section>\n"
+    parts += [section.markup, *map(hypertext, section.tables)]
+    return "".join(parts) + "</section>\n"
 
 
 def _figure(panel: Panel) -> str:

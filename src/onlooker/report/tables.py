@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+PAPER = "In brackets: the paper's. Ours is green where it is above, red where it is below, brown where it is level. "
+
 
 class Beside(NamedTuple):
     """A number of ours beside the paper's."""
@@ -57,7 +59,7 @@ def shown(value: Any, kind: str, of: str = "return") -> str:
     if kind == "difference":
         return f"{value:+,.0f}"
     if kind == "share":
-        return f"{value:.2f}"
+        return f"{value:.2f}".replace("-0.00", "0.00")
     return f"{value:.4g}" if kind == "number" else str(value)
 
 
@@ -86,7 +88,8 @@ def hypertext(table: Table) -> str:
     """For the page. Numbers carry all their digits in `data-value`."""
     head = "".join(f"<th{_side(column)}>{html.escape(column.title)}</th>" for column in table.columns)
     body = []
-    firsts = [row[0] for row in table.rows]
+    block = 1 if len({row[0] for row in table.rows}) == 1 and table.columns[1].kind == "text" else 0
+    firsts = [row[block] for row in table.rows]
     blocks = len(set(firsts)) < len(firsts)
     for above, row in zip([None, *firsts], table.rows):
         cells = []
@@ -95,12 +98,15 @@ def hypertext(table: Table) -> str:
             exact = isinstance(number, int | float) and math.isfinite(number)
             data = f' data-value="{number!r}"' if exact else ""
             mark = value.verdict if isinstance(value, Beside) else value
-            told = f' data-verdict="{mark}"' if mark in ("above", "level", "below") else ""
-            text = html.escape(shown(value, column.kind, column.of))
+            told = f' data-verdict="{mark}"' if mark in ("above", "level", "below", "not run") else ""
+            text = html.escape(shown(number, "return" if column.kind == "beside" else column.kind, column.of))
+            if isinstance(value, Beside) and value.paper is not None:
+                text += f' <small title="{value.verdict}">({shown(value.paper, "return")})</small>'
             cells.append(f"<td{_side(column)}{data}{told}>{text}</td>")
-        rule = " class=first" if blocks and row[0] != above else ""
+        rule = " class=first" if blocks and row[block] != above else ""
         body.append(f"<tr{rule}>{''.join(cells)}</tr>")
-    note = f"<p class=note>{html.escape(table.note)}</p>" if table.note else ""
+    beside = PAPER if any(column.kind == "beside" for column in table.columns) else ""
+    note = f"<p class=note>{html.escape(beside + table.note)}</p>" if beside + table.note else ""
     return (
         f'<h3>{html.escape(table.title)}</h3><div class=wide><table id="{html.escape(table.name)}">'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>{note}\n"
