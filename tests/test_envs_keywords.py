@@ -51,6 +51,12 @@ def test_an_open_range_is_fine() -> None:
     assert make_env("Hopper-v5", {"healthy_z_range": [0.5, np.inf]}).unwrapped._healthy_z_range == [0.5, np.inf]  # type: ignore[attr-defined]
 
 
+def test_what_gymnasium_takes_is_taken() -> None:
+    assert make_pool("Ant-v5", 1, 0, {"main_body": "torso"}).obs_size == 105  # by number or by name
+    make_env("Ant-v5", {"reset_noise_scale": np.float32(0.1), "frame_skip": np.int64(2), "healthy_reward": np.int64(1)})
+    make_env("Hopper-v5", {"healthy_z_range": np.array([0.7, 2.0])})
+
+
 def test_a_model_lies_beside_the_user_or_with_gymnasium(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped = Path(gym.make("Hopper-v5").unwrapped.fullpath).read_text()  # type: ignore[attr-defined]
     (tmp_path / "my.xml").write_text(shipped.replace('gear="200.0"', 'gear="123.0"'))

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
-from onlooker.errors import UserError
+from onlooker.errors import UserError, printable
 
 MOST_FRAMES = 1000  # physics steps within a control step
 NO_NUMBERS = {"nan", "inf", "infinity"}
@@ -35,10 +36,11 @@ def checked(kwargs: Mapping[str, Any] | None, name: str | None = None) -> dict[s
 
 def _check_finite(key: str, value: Any, inside: bool = False) -> None:
     """A range may be open, as [0.7, Infinity]; NaN is no number anywhere."""
+    key = printable(key)
     if isinstance(value, list | tuple):
         for entry in value:
             _check_finite(key, entry, inside=True)
-    elif isinstance(value, float):
+    elif isinstance(value, float | np.floating):
         if math.isnan(value) or (math.isinf(value) and not inside):
             raise UserError(f"the keyword {key} must be finite, not {value}")
     elif isinstance(value, str) and value.strip("+- ").lower() in NO_NUMBERS:
@@ -46,39 +48,41 @@ def _check_finite(key: str, value: Any, inside: bool = False) -> None:
 
 
 def _check_frames(value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_FRAMES:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= MOST_FRAMES:
         raise UserError(f"the keyword frame_skip must be a whole number from 1 to {MOST_FRAMES}, not {value!r}")
 
 
 def _defaults(name: str) -> dict[str, Any]:
-    """What a registered environment's keywords are when they are not given."""
-    maker: Any = gym.spec(name).entry_point
+    """What the keywords of one of Gymnasium's robots are when they are not given."""
+    maker = gym.spec(name).entry_point
+    if not isinstance(maker, str) or not maker.startswith("gymnasium.envs.mujoco."):
+        return {}  # what others take is their own affair
     try:
-        maker = gym.envs.registration.load_env_creator(maker) if isinstance(maker, str) else maker
-        parameters = inspect.signature(maker).parameters.values()
-    except Exception:  # what can't be loaded or asked is left to gym.make, which says why
+        parameters = inspect.signature(gym.envs.registration.load_env_creator(maker)).parameters.values()
+    except Exception:  # what is long past can't be loaded, and gym.make says why
         return {}
-    return {entry.name: entry.default for entry in parameters if entry.default is not entry.empty}
+    return {p.name: p.default for p in parameters if p.default is not p.empty and "str" not in str(p.annotation)}
 
 
 def _check_kind(name: str, key: str, value: Any, usual: Any) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(usual, bool):
         if not isinstance(value, bool):
             raise UserError(f"the keyword {key} of {name} is true or false, not {value!r}")
     elif isinstance(usual, int | float):
-        if not number:
+        if not _is_number(value):
             raise UserError(f"the keyword {key} of {name} is a number (as {usual}), not {value!r}")
         if "noise" in key and value < 0:
             raise UserError(f"the keyword {key} of {name} must be 0 or more, not {value}")
     elif isinstance(usual, tuple) and all(isinstance(entry, int | float) for entry in usual):
-        numbers = isinstance(value, list | tuple) and all(
-            isinstance(entry, int | float) and not isinstance(entry, bool) for entry in value
-        )
+        numbers = isinstance(value, list | tuple | np.ndarray) and all(map(_is_number, value))
         if not numbers or len(value) != len(usual):
             raise UserError(f"the keyword {key} of {name} is {len(usual)} numbers (as {list(usual)}), not {value!r}")
         if len(usual) == 2 and "range" in key and not value[0] <= value[1]:
             raise UserError(f"the keyword {key} of {name} is from low to high, not {value!r}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _model_file(given: str) -> str:
@@ -91,4 +95,6 @@ def _model_file(given: str) -> str:
     shipped = Path(mujoco_env.__file__).parent / "assets"
     if beside.name == given and (shipped / given).is_file():
         return given
-    raise UserError(f"there is no file {given}: neither from the folder {Path.cwd()} nor one that Gymnasium ships")
+    raise UserError(
+        f"there is no file {printable(given)}: neither from the folder {Path.cwd()} nor one that Gymnasium ships"
+    )

@@ -21,7 +21,7 @@ def is_robot_file(source: object) -> bool:
 def compile_robot(path: Path) -> mujoco.MjModel:
     """The model in a file, if one robot is in it that can be driven."""
     if not path.is_file():
-        raise UserError(f"there is no file {path}")
+        raise UserError(f"there is no file {printable(str(path))}")
     _look_over(path, path.resolve().parent)
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
