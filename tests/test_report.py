@@ -21,7 +21,7 @@ from onlooker.report.panels import capacity_curves, distances, learning_curves
 from onlooker.report.paper import EXPERT, RETURNS, paper_return, verdict
 from onlooker.report.statistics import beats, beats_interval, iqm, iqm_interval, mean_and_spread
 from onlooker.report.sweeping import sweeps
-from onlooker.report.tables import Beside, Column, Table, comma_separated, hypertext, markdown
+from onlooker.report.tables import Beside, Column, Table, comma_separated, hypertext, markdown, shown
 from onlooker.report.variants import groups
 
 
@@ -338,4 +338,15 @@ def test_tables_in_three_hands() -> None:
     text = hypertext(table)
     assert "a &lt;b&gt;" in text
     assert '<td class=n data-value="1234.5">1,234</td>' in text
-    assert 'data-value="10.0" data-verdict="below"' in text
+    assert 'data-value="10.0" data-verdict="below">10 <small title="below">(20)</small></td>' in text
+    assert "In brackets: the paper&#x27;s." in text
+
+
+def test_a_share_that_rounds_to_nothing_has_no_sign() -> None:
+    assert [shown(value, "share") for value in (-0.001, 0.004, -0.01, -10.0)] == ["0.00", "0.00", "-0.01", "-10.00"]
+
+
+def test_a_rule_stands_above_each_block_of_rows() -> None:
+    columns = [Column("ours"), Column("theirs"), Column("return", "return")]
+    rows: list[list[Any]] = [["I2L", "PPO", 1.0], ["I2L", "PPO", 2.0], ["I2L", "BC", 3.0]]
+    assert hypertext(Table("t", "Title", columns, rows)).count("<tr class=first>") == 2
