@@ -1,6 +1,7 @@
 """The shape of the house: imports point down only, and rooms stay small. Read off the source, nothing is run."""
 
 import ast
+import importlib.util
 from functools import cache
 from pathlib import Path
 
@@ -138,3 +139,21 @@ def test_modules_stay_small() -> None:
 def test_the_loop_is_in_one_place() -> None:
     """Only one module both collects and updates."""
     assert [m for m in MODULES if {"onlooker.collect", "onlooker.runs.checkpoint"} <= imports(m)] == ["onlooker.loop"]
+
+
+def test_the_page_lists_every_module() -> None:
+    spec = importlib.util.spec_from_file_location("architecture_table", SOURCE.parent / "tools/architecture_table.py")
+    assert spec is not None
+    assert spec.loader is not None
+    table = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(table)
+    page = table.PAGE.read_text()
+    assert table.brought_up_to_date(page) == page, "run tools/architecture_table.py"
+    rooms = {path.parent.name for path in (SOURCE / "onlooker").glob("*/__init__.py")}
+    assert rooms == set(table.ROOMS) - {""}
+
+
+def test_no_two_modules_have_one_name() -> None:
+    # A command is named after what it does, which may be a room's or a method's name.
+    names = [name.split(".")[-1] for name in MODULES if not name.startswith("onlooker.commands.")]
+    assert {name for name in names if names.count(name) > 1} == set()

@@ -11,6 +11,7 @@ import numpy as np
 from onlooker import demos
 from onlooker.config import Config
 from onlooker.demos import Demos, shipped
+from onlooker.demos.simulated import odd
 from onlooker.envs.make import pool_for
 from onlooker.errors import UserError
 from onlooker.importing import allow
@@ -35,6 +36,9 @@ def begin(config: Config, out: Path | None = None, demo: Any = None) -> Ready:
     """A new run. `demo` is a recording from memory in place of the one that the options name."""
     shown = show(config, demo)
     method = build(config, shown)
+    if isinstance(shown, Demos) and (demo is not None or config.options.demo is not None):
+        for oddity in odd(shown, config.world.env, config.world.env_kwargs, roll=False):
+            warnings.warn(oddity, UserWarning, stacklevel=2)
     return Ready(RunFolder.create(out or default_folder(config), config, shown), shown, method)
 
 

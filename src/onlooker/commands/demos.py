@@ -11,7 +11,7 @@ import tyro
 from onlooker import demos
 from onlooker.commands.evaluate import find_policy
 from onlooker.commands.parse import parse
-from onlooker.demos import Demos, shipped, tables
+from onlooker.demos import Demos, shipped, spreadsheets
 from onlooker.demos.dataset import brief
 from onlooker.envs.world import Factors
 from onlooker.errors import UserError, nearest, printable
@@ -213,7 +213,7 @@ def _record(args: Record) -> None:
 
 
 def _import(args: Import) -> None:
-    named = tables.names_joints(args.source)
+    named = spreadsheets.names_joints(args.source)
     if named and args.env is not None:
         demo = _by_name(args, args.env)
     else:
@@ -239,7 +239,7 @@ def _by_name(args: Import, env: str) -> Demos:
     if not any(body.entries):
         raise UserError(f"an observation of {env} is not made of joints, so columns can't be named after them")
     left_out = [column for column, meaning in renamed.items() if meaning == motion.LEFT_OUT]
-    demo = motion.read(*tables.read_named(args.source, left_out), body, how)
+    demo = motion.read(*spreadsheets.read_named(args.source, left_out), body, how)
     return replace(demo, meta=demo.meta | {"source": Path(args.source).name})
 
 

@@ -17,7 +17,7 @@ from onlooker.demos.convert import READERS, export, from_minari, import_file, re
 from onlooker.demos.dataset import Demos, check, from_arrays
 from onlooker.demos.files import check_new, read_npz, save
 from onlooker.demos.picture import draw
-from onlooker.demos.tables import read_csv, write_csv
+from onlooker.demos.spreadsheets import read_csv, write_csv
 from onlooker.errors import UserError
 
 __all__ = [

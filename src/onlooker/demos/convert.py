@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from onlooker.demos import tables
+from onlooker.demos import spreadsheets
 from onlooker.demos.dataset import KEYS, Demos, brief, check, from_arrays, read_meta, to_arrays
 from onlooker.demos.files import new_file, one_line, read_npz, reading, refuse_bomb, save
-from onlooker.demos.tables import read_csv, write_csv
+from onlooker.demos.spreadsheets import read_csv, write_csv
 from onlooker.errors import UserError, nearest
 
 # In the order of KEYS: obs, action, next_obs, terminated, truncated.
@@ -198,7 +198,7 @@ def _minari_episode(demos: Demos, action: np.ndarray, start: int, stop: int) -> 
 
 
 HDF5 = (".h5", ".hdf5")
-READERS = {".npz": read_npz} | dict.fromkeys(tables.ENDINGS, read_csv) | dict.fromkeys(HDF5, read_hdf5)
+READERS = {".npz": read_npz} | dict.fromkeys(spreadsheets.ENDINGS, read_csv) | dict.fromkeys(HDF5, read_hdf5)
 WRITERS = {".npz": save, ".csv": write_csv, ".h5": write_hdf5, ".hdf5": write_hdf5}
 
 

@@ -30,7 +30,7 @@ class I2LMethod(Matching):
     def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes and the states of the expert."""
         assert demos is not None
-        own, recorded = matching(self.match_dims, demos.obs.shape[1], problem.obs_size)
+        own, recorded = matching(self.match_dims or demos.match_dims(), demos.obs.shape[1], problem.obs_size)
         expert = critic(recorded(demos.obs), self.critic)
         shape = (problem.horizon, problem.obs_size, problem.action_size)
         reward_model = airl(problem.obs_size, problem.action_size, self.policy, self.discriminator)
