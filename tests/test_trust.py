@@ -88,6 +88,7 @@ def test_only_classes_and_functions_from_outside_of_python_are_taken(monkeypatch
 
 
 def test_import_paths_are_told_from_ids_and_files() -> None:
-    assert importing.is_import_path("my.module:make_env")
+    for path in ("my.module:make_env", "my_module:Id-v0", "my_module:ns/Id-v0"):
+        assert importing.is_import_path(path)
     for other in ("Hopper-v5", "ALE/Pong-v5", "robot.xml", "C:robot.xml", "a b:c", ""):
         assert not importing.is_import_path(other)

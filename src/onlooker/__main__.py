@@ -37,7 +37,8 @@ first steps
 physics
   --dynamics none | low-gravity | high-density | high-friction | high-damping
   --gravity 0.4   single factors replace the preset's: gravity, density, friction, damping, armature, stiffness,
-                  gear; all but gravity also by name: --density torso=2,foot=0.5; and --wind 5,0,0
+                  gear, length; all but gravity also by name: --density torso=2,foot=0.5; and --wind 5,0,0,
+                  --slope 5 (degrees), --delay 2 (control steps), --timestep 0.5
 
 --debug shows where in the code a failure came from.
 The docs folder has a page for each method, the run folder and the demonstration format.

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from onlooker.envs.failures import first_line
 from onlooker.errors import UserError
+from onlooker.failures import first_line
 from onlooker.storage import atomic
 
 GIF_FPS, GIF_COLOURS = 12.5, 64

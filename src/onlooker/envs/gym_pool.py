@@ -7,9 +7,9 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from onlooker.envs.failures import told
 from onlooker.envs.pool import Pool, Transition
 from onlooker.errors import UserError
+from onlooker.failures import told
 
 
 class GymPool(Pool):

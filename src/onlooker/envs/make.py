@@ -1,8 +1,6 @@
 """From a name (or a factory) and dynamics to one environment or a pool of them."""
 
-import importlib
 import os
-import sys
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,7 +12,6 @@ import numpy as np
 from onlooker.envs.delay import Delayed
 from onlooker.envs.dynamics import apply
 from onlooker.envs.engine import mujoco
-from onlooker.envs.failures import first_line, place, told
 from onlooker.envs.gym_pool import GymPool
 from onlooker.envs.keywords import checked
 from onlooker.envs.length import lift, lowest_point
@@ -25,7 +22,8 @@ from onlooker.envs.robot_file import is_robot_file
 from onlooker.envs.robots import TASKS
 from onlooker.envs.world import Dynamics, World, check_limit
 from onlooker.errors import UserError, nearest
-from onlooker.importing import check_allowed, from_path
+from onlooker.failures import first_line, place
+from onlooker.importing import from_path, module_of
 
 EnvSource = str | Callable[..., gym.Env]
 """A Gymnasium id, `module:Id-v0` for one that a module registers, a robot's own `file.xml`, a `module:factory` path,
@@ -153,7 +151,7 @@ def _make_registered(source: str, kwargs: Mapping[str, Any] | None, more: dict[s
     """An environment by its id; in `module:Id-v0`, the module registers it when it is imported."""
     module, _, name = source.rpartition(":")
     if module:
-        _import_for(source, module)
+        module_of(source, "environment")
     if name not in gym.registry:
         # Only the newest version of each is worth suggesting.
         newest: dict[str, gym.envs.registration.EnvSpec] = {}
@@ -166,17 +164,6 @@ def _make_registered(source: str, kwargs: Mapping[str, Any] | None, more: dict[s
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*out of date")  # who asks for an old version knows
         return _called(name, gym.make, name, **checked(kwargs, name), **more)
-
-
-def _import_for(source: str, module: str) -> None:
-    """Import the module that registers an id, if the user named it."""
-    check_allowed(source, "environment")
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
-    try:
-        importlib.import_module(module)
-    except Exception as failure:  # it is somebody's code: anything may happen
-        raise UserError(f"can't import {module!r} for the environment {source!r}: {told(failure)}") from failure
 
 
 def _from_file(source: str, kwargs: Mapping[str, Any] | None, drawn: dict[str, Any]) -> RobotEnv:

@@ -14,11 +14,11 @@ import numpy as np
 
 from onlooker.demos import Demos
 from onlooker.envs.engine import mujoco
-from onlooker.envs.failures import first_line, told
 from onlooker.envs.make import EnvSource, make_env
 from onlooker.envs.robots import TASKS
 from onlooker.envs.world import Dynamics
 from onlooker.errors import UserError
+from onlooker.failures import first_line, told
 
 SIZE = (480, 360)  # width, height of a picture
 MAX_FPS = 50  # Hopper makes 125 steps a second: no screen needs them all

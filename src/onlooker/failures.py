@@ -1,4 +1,4 @@
-"""An error inside somebody else's environment, in one line that says where in their code it happened."""
+"""An error inside somebody else's code, in one line that says where in it that happened."""
 
 import sysconfig
 import traceback
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from onlooker.errors import printable
 
-OURS = Path(__file__).resolve().parent.parent
+OURS = Path(__file__).resolve().parent
 INSTALLED = tuple({Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")})
 
 
