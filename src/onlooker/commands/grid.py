@@ -70,8 +70,8 @@ def _dry_run(cells: list[Cell], args: Grid) -> int:
         state = f"about {hours.spoken(seconds)}" if seconds else "finished"
         print(f"{cell.name}: {cell.config.budget.steps:,} steps, {state}")
     total = sum(needed.values())
-    told = f"{len(cells)} cells, about {hours.spoken(total)} on one core"
-    cores = args.jobs or hours.cores()
+    told = f"{len(cells)} cell{'s' * (len(cells) > 1)}, about {hours.spoken(total)} on one core"
+    cores = min(args.jobs or hours.cores(), sum(seconds > 0 for seconds in needed.values()))
     if cores > 1 and not args.address:  # how many a cluster has, only it knows
         told += f", {hours.spoken(max(total / cores, *needed.values()))} on {cores}"
     print(f"{told}; {paces.source}")

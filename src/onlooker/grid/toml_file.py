@@ -107,7 +107,7 @@ class GridFile:
         end = next((index for index in heads if index > begin), len(self._lines))
         options = [name.replace("-", "_") for name in re.findall(r"--(?:[\w-]+\.)?([\w-]+)", complaint)]
         options += re.findall(r"\w\.(\w+):", complaint)
-        words = [rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in re.findall(r"'([^']+)'", complaint)]
+        words = [rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in re.findall(r"(?<!\w)'([^']+)'", complaint)]
         words += [rf"(?<![\w-]){name}\s*=" for name in options]
         for lines in (range(begin, end), range(len(self._lines))):
             for word, index in itertools.product(words[:10], lines):

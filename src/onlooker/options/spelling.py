@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import tyro
 
+MOST_DIMS = 100_000  # no robot has more numbers in an observation
+
 
 def spelled(parse: Any, show: Any, metavar: str) -> Any:
     """How a type of ours is written on the command line: one word."""
@@ -49,7 +51,10 @@ def parse_dims(text: str) -> tuple[int, ...]:
     try:
         for part in text.split(","):
             first, _, last = part.partition("-")
-            dims.extend(range(int(first), int(last or first) + 1))
+            more = range(int(first), int(last or first) + 1)
+            if len(dims) + (more.stop - more.start) > MOST_DIMS:
+                raise ValueError
+            dims.extend(more)
     except ValueError:
         raise ValueError(f"{text!r} names no entries; write 0-7 or 0,1,4") from None
     return tuple(dims)
