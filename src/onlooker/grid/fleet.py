@@ -5,6 +5,7 @@ A cell is a run folder. Where all machines see the same folder (or there is one 
 """
 
 import contextlib
+import hashlib
 import io
 import os
 import shutil
@@ -143,7 +144,8 @@ def _cell(path: str, luggage: bytes | None, trusted: list[str]) -> tuple[str, by
     importing.allow(*trusted)
     if luggage is None:
         return _train(Path(path)), None
-    here = Path(tempfile.gettempdir()) / "onlooker-cells" / path.strip("/").replace("/", "-")
+    mark = hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()[:16]  # another grid has other marks
+    here = Path(tempfile.gettempdir()) / "onlooker-cells" / f"{Path(path).name}-{mark}"
     unpack(luggage, here)
     error = _train(here)
     luggage = pack(here)
