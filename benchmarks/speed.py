@@ -91,7 +91,7 @@ def loop_speed(method: str, robot: str, iterations: int) -> dict[str, float]:
     loop.pool_for = taped_pool
     made = config.make(method, env=robot, num_envs=NUM_ENVS, steps=5_000_000)  # as many snapshots as a real run has
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(Enough):
-        loop.train(begin(made, Path(folder) / "run"), watch=watch)
+        loop.train(begin(made, Path(folder) / "run"), listener=watch)
     return {
         "rate": 2048 * iterations / (times[-1] - times[WARM - 1]),
         "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,

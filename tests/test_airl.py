@@ -31,10 +31,10 @@ def fitted(exemplar_mean: float, iterations: int):
     model, actor, rng = airl(1, 1, POLICY, PLAIN), standard_actor(1, 1), np.random.default_rng(0)
     state = model.init(jax.random.key(1))
 
-    def draw(key, n):
+    def sample(key, n):
         return Rows(jnp.zeros((n, 1)), exemplar_mean + jax.random.normal(key, (n, 1)))
 
-    fit = jax.jit(lambda state, steps, key: model.fit(state, actor, steps, draw, key))
+    fit = jax.jit(lambda state, steps, key: model.fit(state, actor, steps, sample, key))
     for number in range(iterations):
         steps = steps_of(np.zeros((64, 16, 1), np.float32), rng.standard_normal((64, 16, 1)).astype(np.float32))
         state, metrics = fit(state, steps, jax.random.key(number))
@@ -80,11 +80,11 @@ def test_squashed_density_is_that_of_the_action_itself():
     """reward(squashed) - reward(gaussian) = log slope of tanh = log(1 - tanh(u)^2), per action."""
     policy = PolicyOptions()
     actor = networks.init_actor(jax.random.key(0), 1, 2, policy)
-    obs, draw = np.zeros((1, 1, 1), np.float32), np.array([[[0.7, -1.2]]], np.float32)
+    obs, sample = np.zeros((1, 1, 1), np.float32), np.array([[[0.7, -1.2]]], np.float32)
     scores = []
     for density in ("gaussian", "squashed"):
         model = airl(1, 2, policy, AIRLOptions(reward="f-log-pi", density=density))
-        scores.append(float(model.score(model.init(jax.random.key(5)), actor, steps_of(obs, draw))[0, 0]))
+        scores.append(float(model.score(model.init(jax.random.key(5)), actor, steps_of(obs, sample))[0, 0]))
     expected = np.log(1 - np.tanh([0.7, -1.2]) ** 2).sum() / 2
     np.testing.assert_allclose(scores[1] - scores[0], expected, rtol=1e-4)
 
@@ -96,10 +96,10 @@ def test_positive_penalty_keeps_f_positive():
         model = airl(1, 1, POLICY, AIRLOptions(learning_rate=3e-3, exemplars=256, positive_penalty=penalty))
         actor, state, rng = standard_actor(1, 1), model.init(jax.random.key(1)), np.random.default_rng(0)
 
-        def draw(key, n):
+        def sample(key, n):
             return Rows(jnp.ones((n, 1)), jnp.ones((n, 1)))
 
-        fit = jax.jit(lambda state, steps, key, model=model, actor=actor: model.fit(state, actor, steps, draw, key))
+        fit = jax.jit(lambda state, steps, key, model=model, actor=actor: model.fit(state, actor, steps, sample, key))
         for number in range(60):
             steps = steps_of(np.zeros((32, 16, 1), np.float32), rng.standard_normal((32, 16, 1)).astype(np.float32))
             state, _ = fit(state, steps, jax.random.key(number))
@@ -116,10 +116,10 @@ def test_gradient_penalty_holds_the_slope_of_f_near_one():
         model = airl(1, 1, POLICY, options)
         actor, state, rng = standard_actor(1, 1), model.init(jax.random.key(1)), np.random.default_rng(0)
 
-        def draw(key, n):
+        def sample(key, n):
             return Rows(jnp.zeros((n, 1)), jnp.full((n, 1), 3.0))
 
-        fit = jax.jit(lambda state, steps, key, model=model, actor=actor: model.fit(state, actor, steps, draw, key))
+        fit = jax.jit(lambda state, steps, key, model=model, actor=actor: model.fit(state, actor, steps, sample, key))
         for number in range(100):
             action = (rng.standard_normal((32, 16, 1)) - 3).astype(np.float32)
             state, _ = fit(state, steps_of(np.zeros((32, 16, 1), np.float32), action), jax.random.key(number))

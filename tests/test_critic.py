@@ -16,10 +16,10 @@ def trained(own: np.ndarray, options: CriticOptions, rounds: int) -> tuple[Criti
     made = critic(EXPERT, options)
     states = jnp.asarray(own, jnp.float32)
 
-    def draw(key: jax.Array, n: int) -> jax.Array:
+    def sample(key: jax.Array, n: int) -> jax.Array:
         return states[jax.random.randint(key, (n,), 0, len(own))]
 
-    fit = jax.jit(lambda state, key: made.fit(state, draw, key))
+    fit = jax.jit(lambda state, key: made.fit(state, sample, key))
     state, estimate = made.init(jax.random.key(0)), 0.0
     for round_number in range(rounds):
         state, metrics = fit(state, jax.random.key(round_number))
@@ -85,14 +85,14 @@ def test_warm_up_takes_5_4_3_2_times_the_steps():
     made = critic(EXPERT, CriticOptions(steps=3))
     calls = []
 
-    def draw(key: jax.Array, n: int) -> jax.Array:
+    def sample(key: jax.Array, n: int) -> jax.Array:
         jax.debug.callback(lambda: calls.append(1))
         return jnp.asarray(EXPERT[:n])
 
     state = made.init(jax.random.key(0))
     for _ in range(6):
         calls.clear()
-        state, _ = made.fit(state, draw, jax.random.key(0))
+        state, _ = made.fit(state, sample, jax.random.key(0))
         jax.effects_barrier()
         counts.append(len(calls))
     assert counts == [15, 12, 9, 6, 3, 3]

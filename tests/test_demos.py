@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onlooker import demos as demos_package
-from onlooker.demos import Demos, check, draw, load, read_npz, save, shipped
+from onlooker.demos import Demos, check, load, plot, read_npz, save, shipped
 from onlooker.errors import UserError
 
 
@@ -564,7 +564,7 @@ def png_size(path: Path) -> tuple[int, int]:
 @pytest.mark.parametrize(("episodes", "length", "size"), [(1, 50, 3), (3, 40, 17), (1, 3000, 12), (2, 1, 9)])
 def test_the_picture_is_a_png(tmp_path, episodes, length, size):
     obs = np.random.default_rng(0).normal(size=(episodes, length, size))
-    path = draw(load(obs) if length > 1 else Demos(obs[:, 0], lengths=np.array([1, 1])), tmp_path / "x.png")
+    path = plot(load(obs) if length > 1 else Demos(obs[:, 0], lengths=np.array([1, 1])), tmp_path / "x.png")
     width, height = png_size(path)
     assert width == 1430
     assert 200 < height < 2000
@@ -573,10 +573,10 @@ def test_the_picture_is_a_png(tmp_path, episodes, length, size):
 def test_a_film_strip_makes_the_picture_higher(tmp_path):
     demos = two_episodes()
     frames = [np.full((48, 64, 3), shade, np.uint8) for shade in range(0, 200, 10)]
-    plain, film = draw(demos, tmp_path / "a.png"), draw(demos, tmp_path / "b.png", frames)
+    plain, film = plot(demos, tmp_path / "a.png"), plot(demos, tmp_path / "b.png", frames)
     assert png_size(film)[1] > png_size(plain)[1] + 50
     with pytest.raises(UserError, match="frames must be"):
-        draw(demos, tmp_path / "c.png", [*frames, np.zeros((2, 2), np.uint8)])
+        plot(demos, tmp_path / "c.png", [*frames, np.zeros((2, 2), np.uint8)])
 
 
 # ------------------------------------------------------------------------------------------------------------ imports

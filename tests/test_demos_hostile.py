@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from onlooker.__main__ import main
-from onlooker.demos import Demos, draw, from_minari, load, save, shipped, to_minari
+from onlooker.demos import Demos, from_minari, load, plot, save, shipped, to_minari
 from onlooker.errors import UserError, printable
 
 OBS = np.arange(8.0).reshape(4, 2)
@@ -55,7 +55,7 @@ def test_metadata_is_never_shown_raw(tmp_path, capsys):
         assert all(printable(line) == line for line in said.splitlines())
     assert main(["demos", "show", str(path), "--out", str(tmp_path / "x.png")]) == 0
     assert r"a\x1b[31m\x07\ud800" in capsys.readouterr().out
-    assert draw(load(path), tmp_path / "y.png").stat().st_size > 1000
+    assert plot(load(path), tmp_path / "y.png").stat().st_size > 1000
 
 
 def test_names_of_unknown_parts_are_never_shown_raw(tmp_path):

@@ -184,7 +184,7 @@ def test_total_score_never_falls_and_never_more_than_k(order):
 
 def test_samples_every_state_equally_and_no_padding():
     buffer, _ = add(elite.init(4, HORIZON, 1, 1), episodes([1, 2], [3, 4, 5, 6]))
-    obs, action = elite.sample(buffer, jax.random.key(0), 60_000)
+    obs, action = elite.sample_evenly(buffer, jax.random.key(0), 60_000)
     np.testing.assert_array_equal(obs, -action)
     values, counts = np.unique(obs, return_counts=True)
     np.testing.assert_array_equal(values, [1, 2, 3, 4, 5, 6])
@@ -217,7 +217,7 @@ def test_where_g_tells_nothing_all_states_weigh_alike(worth):
 def test_draws_by_weight_and_no_padding():
     buffer, _ = add(elite.init(3, HORIZON, 1, 1), episodes([1, 2], [3, 4, 5, 6]))
     ends = jnp.cumsum(elite.weights(buffer, g, share=1.0, ahead=0.0))
-    obs, action = elite.draw(buffer, ends, jax.random.key(0), 21_000)
+    obs, action = elite.sample_by_weight(buffer, ends, jax.random.key(0), 21_000)
     np.testing.assert_array_equal(obs, -action)
     values, counts = np.unique(obs, return_counts=True)
     np.testing.assert_array_equal(values, [1, 2, 3, 4, 5, 6])

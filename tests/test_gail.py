@@ -36,12 +36,12 @@ def fitted(sees, options: GAILOptions = PLAIN, falls: float = 0.0, iterations: i
     model, rng = model_of(sees, options), np.random.default_rng(0)
     state = model.init(jax.random.key(1))
 
-    def draw(key, n):
+    def sample(key, n):
         keys = jax.random.split(key, 3)
         obs, after = (jax.random.choice(k, 4, (n,), p=jnp.asarray(EXPERT)) for k in keys[:2])
         return Rows(jnp.eye(4)[obs], jax.random.normal(keys[2], (n, 1)), jnp.eye(4)[after], jnp.zeros(n))
 
-    fit = jax.jit(lambda state, steps, key: model.fit(state, ACTOR, steps, draw, key))
+    fit = jax.jit(lambda state, steps, key: model.fit(state, ACTOR, steps, sample, key))
     for number in range(iterations):
         obs, after = (one_hot(rng.choice(4, (64, 32), p=LEARNER)) for _ in range(2))
         action = rng.standard_normal((64, 32, 1)).astype(np.float32)

@@ -42,7 +42,7 @@ def base(name: str) -> Any:
 
 
 def test_all_imitators_are_here():
-    assert {*SMALL, "ppo"} == set(METHODS)
+    assert {*SMALL, "ppo", "transfer"} == set(METHODS)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -155,7 +155,7 @@ def test_transfer_is_the_expert_unchanged(tmp_path):
 def test_an_unknown_method_names_the_nearest(tmp_path: Path, capsys):
     assert main(["train", "gail_s", "--out", str(tmp_path / "r")]) == 2
     assert "gail-s" in capsys.readouterr().err
-    assert main(["train", "json:dumps", "--out", str(tmp_path / "r")]) == 2
+    assert main(["train", "onlooker.api:train", "--out", str(tmp_path / "r")]) == 2
     assert "your-own.md" in capsys.readouterr().err
     assert main(["train", "no_such_module:Method"]) == 2
     assert "no_such_module" in capsys.readouterr().err

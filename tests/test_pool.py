@@ -326,7 +326,7 @@ def test_a_robot_in_a_wrapper_of_the_users_own_runs_on_gymnasium() -> None:
         ("hopper-v5", "unknown environment 'hopper-v5'; did you mean 'Hopper-v5'"),
         ("Hopper-v99", "unknown environment 'Hopper-v99'; did you mean 'Hopper-v5'"),
         ("probes:Strol", "can't import the environment factory 'probes:Strol'"),
-        ("no_such_module:make", "can't import the environment factory 'no_such_module:make'"),
+        ("no_such_module:make", "can't import 'no_such_module' for the environment factory 'no_such_module:make'"),
         (not_an_env, "not_an_env made a str, not a gymnasium.Env"),
     ],
 )

@@ -157,7 +157,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(Interrupted):
-        train(run, watch=watch)
+        train(run, listener=watch)
     assert [path.name for path in newest_first(run.folder.checkpoints)] == ["00000006.npz"]
     return run.folder.path
 
@@ -187,7 +187,7 @@ def test_stopped_and_resumed_it_ends_as_if_it_had_not_been(whole: Path, half: Pa
 def test_metrics_have_one_line_an_iteration_and_steps_count_all_environments(tmp_path: Path) -> None:
     seen: list[tuple[int, float]] = []
     run = begun(tmp_path / "run", steps=5 * 128 - 100)  # rounded up to whole iterations
-    result = train(run, watch=lambda iteration, metrics: seen.append((iteration, metrics["steps"])))
+    result = train(run, listener=lambda iteration, metrics: seen.append((iteration, metrics["steps"])))
     assert seen == [(i, 128 * i) for i in range(1, 6)]
     rows = [row.split(",")[:2] for row in (run.folder.path / "metrics.csv").read_text().splitlines()]
     assert rows == [["iteration", "steps"], *([str(i), f"{128.0 * (i + 1)}"] for i in range(5))]
@@ -225,7 +225,7 @@ def test_a_run_that_is_complete_stays_as_it_is(whole: Path, capsys: pytest.Captu
     ("change", "reason"),
     [
         ({"version": "0.0.9"}, "was begun by onlooker 0.0.9, this is 0.1.0"),
-        ({"format": 99}, "was begun by onlooker"),
+        ({"format": 99}, "is a run folder of format 99, and this version reads 1"),
         ({"budget": {"seed": 1, "steps": 1920, "num_envs": 4, "steps_per_iteration": 128}}, "another configuration"),
     ],
 )
@@ -271,7 +271,7 @@ def test_a_second_process_on_the_same_folder_is_refused(half: Path, start: Start
             answers.append((second.returncode, err))
             assert everything(half) == before
 
-    train(resume(half), watch=watch)
+    train(resume(half), listener=watch)
     (code, err), *_ = answers
     assert code == 2
     assert_one_line(err)
@@ -395,3 +395,14 @@ def test_results_are_strict_json(tmp_path: Path) -> None:
     train(run)
     text = (run.folder.path / "result.json").read_text()
     assert json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))["return"] is None
+
+
+def test_a_folder_that_was_never_finished_making_is_made_anew(tmp_path: Path) -> None:
+    made = config.make("i2l", env="Hopper-v5", steps=512, num_envs=4, steps_per_iteration=256)
+    path = begin(made, tmp_path / "run").folder.path
+    (path / "config.json").unlink()  # as after a kill between the recording and the config
+    assert begin(made, path).folder.path == path
+    (path / "config.json").unlink()
+    (path / "letter.txt").write_text("mine")
+    with pytest.raises(UserError, match="is there already and is no empty folder"):
+        begin(made, path)

@@ -112,12 +112,12 @@ def critic_w1(expert: np.ndarray, own: np.ndarray) -> float:
     """W1 between two clouds [n, S] and [m, S] by a critic whose gradient is held near 1."""
     made, cloud = critic(expert, CRITIC), jnp.asarray(own)
 
-    def draw(key: jax.Array, n: int) -> jax.Array:
+    def sample(key: jax.Array, n: int) -> jax.Array:
         return cloud[jax.random.randint(key, (n,), 0, len(cloud))]
 
     @jax.jit
     def measure(key: jax.Array) -> jax.Array:
-        state, _ = made.fit(made.init(key), draw, key)
+        state, _ = made.fit(made.init(key), sample, key)
         return made.g(state.net, jnp.asarray(expert)).mean() - made.g(state.net, cloud).mean()
 
     return float(measure(jax.random.key(0)))

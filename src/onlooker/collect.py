@@ -58,6 +58,7 @@ class Collector:
         count, horizon = pool.num_envs, pool.max_episode_steps
         self._obs = np.zeros((count, horizon, pool.obs_size), np.float32)  # of the unfinished episodes
         self._action = np.zeros((count, horizon, pool.action_size), np.float32)
+        self.forward_speed: float | None = None  # m/s, the mean of the last rollout, if the pool tells it
         self._so_far = np.zeros(count, np.int64)
         self._return = np.zeros(count)
         # No rollout can finish more than this: what was unfinished, and itself. The arrays are large and mostly
@@ -87,13 +88,15 @@ class Collector:
             terminated=np.empty((length, count), bool),
             truncated=np.empty((length, count), bool),
         )
-        reward = np.empty((length, count))
+        reward, speed = np.empty((length, count)), 0.0
         for t in range(length):
             steps.obs[t] = pool.obs
             draw = policy.draw(steps.obs[t], noise[t])
             steps.action[t] = draw
             steps.next_obs[t], reward[t], steps.terminated[t], steps.truncated[t] = pool.step(policy.action(draw))
+            speed += 0.0 if pool.forward_speed is None else float(pool.forward_speed.mean()) / length
         steps.env_reward[:] = reward
+        self.forward_speed = None if pool.forward_speed is None else speed
         self.steps += length * count
         seen = np.isfinite(steps.obs).all(-1)  # a NaN that the environment shows makes a NaN action too
         if not np.isfinite(steps.action[seen]).all():
@@ -134,13 +137,20 @@ class Collector:
         self.recent.append(Ended(self.steps, float(ret), length))
 
     def summary(self) -> dict[str, float]:
-        """Mean true return and length of the episodes that ended in the last 100,000 steps; NaN before the first."""
+        """Mean true return and length of the episodes that ended in the last 100,000 steps; NaN before the first.
+
+        A robot without a reward has no return. One whose pool tells its speed has the mean of the last rollout.
+        """
         while self.recent and self.recent[0].step <= self.steps - WINDOW:
             self.recent.popleft()
         if not self.recent:
-            return {"return": np.nan, "episode_length": np.nan, "episodes": 0}
-        _, returns, lengths = np.array(self.recent).T
-        return {"return": returns.mean(), "episode_length": lengths.mean(), "episodes": len(returns)}
+            told = {"return": np.nan, "episode_length": np.nan, "episodes": 0}
+        else:
+            _, returns, lengths = np.array(self.recent).T
+            told = {"return": returns.mean(), "episode_length": lengths.mean(), "episodes": len(returns)}
+        if not self.pool.has_reward:
+            told["return"] = np.nan
+        return told if self.forward_speed is None else told | {"forward_speed": self.forward_speed}
 
     def save(self) -> dict[str, Any]:
         """All that `load` needs to go on exactly from here."""

@@ -28,7 +28,7 @@ class Recording(NamedTuple):
 
     @property
     def ret(self) -> float:
-        """The undiscounted true return."""
+        """The undiscounted true return; NaN where there is no reward."""
         return float(self.reward.sum())
 
 
@@ -50,6 +50,7 @@ def record(pool: Pool, act: Behaviour) -> list[Recording]:
             rows[i].append((obs[i], action[i], next_obs[i], reward[i]))
             if terminated[i] or truncated[i]:
                 obs_rows, actions, successors, rewards = (np.array(column) for column in zip(*rows[i]))
+                rewards = rewards if pool.has_reward else np.full_like(rewards, np.nan)
                 recordings[i] = Recording(obs_rows, actions, successors, rewards, bool(terminated[i]))
     return [recordings[i] for i in range(pool.num_envs)]
 
@@ -133,7 +134,7 @@ def to_demos(recordings: list[Recording], world: World, made: dict[str, Any]) ->
             "env": world.env,
             "env_kwargs": world.env_kwargs,
             "dynamics": world.resolve().changes,
-            "returns": returns,
+            **({"returns": returns} if np.isfinite(returns).all() else {}),
             "policy": made,
             "recorded_by": f"onlooker {__version__}",
         },

@@ -18,7 +18,7 @@ from onlooker.runs import checkpoint, layout, policy_file
 from onlooker.start import Ready
 
 SNAPSHOTS = 20  # evenly spaced over a run
-Watcher = Callable[[int, dict[str, float]], None]
+Listener = Callable[[int, dict[str, float]], None]
 """Called with (iterations done, metrics) after each iteration."""
 
 
@@ -27,7 +27,7 @@ class Interrupted(Exception):
 
 
 def train(
-    ready: Ready, threads: int | None = None, checkpoint_seconds: float = 30.0, watch: Watcher | None = None
+    ready: Ready, threads: int | None = None, checkpoint_seconds: float = 30.0, listener: Listener | None = None
 ) -> dict[str, Any]:
     """Run, or go on with, a run to its end; the result."""
     folder, shown, method = ready
@@ -56,8 +56,8 @@ def train(
                 metrics = {"steps": collector.steps} | collector.summary() | jax.device_get(learned)
                 metrics = {name: float(value) for name, value in metrics.items()}
                 folder.log(iteration, metrics, seconds_before + time.monotonic() - began)
-                if watch is not None:
-                    watch(iteration + 1, metrics)
+                if listener is not None:
+                    listener(iteration + 1, metrics)
                 if method.snapshot is not None and iteration + 1 in snapshots:
                     folder.snapshot(iteration + 1, method.snapshot(state, key))
                 done = iteration + 1 == budget.iterations

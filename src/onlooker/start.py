@@ -110,6 +110,8 @@ def measure(config: Config) -> Problem:
     budget = config.budget
     pool = pool_for(config.world, 1, 0, threads=1)
     pool.close()
+    if config.options.needs == "nothing" and not pool.has_reward:
+        raise UserError(f"{config.world.env} has no reward for {config.method} to learn from; imitate: i2l, gail-s ...")
     steps = budget.steps_per_iteration + budget.num_envs * pool.max_episode_steps
     episodes = getattr(getattr(config.options, "elite", None), "capacity", 0)
     needed = 4 * (2 * pool.obs_size + pool.action_size) * (2 * steps + episodes * pool.max_episode_steps)

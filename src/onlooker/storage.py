@@ -53,7 +53,7 @@ def locked(path: Path) -> IO | None:
 
     Where the system has no such locks, everybody gets it.
     """
-    stream = Path(path).open("a")  # whatever the name leads to stays whole
+    stream = Path(path).open("a")  # noqa: SIM115  # held by the caller; whatever the name leads to stays whole
     try:
         if fcntl is not None:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

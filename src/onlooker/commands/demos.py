@@ -157,7 +157,7 @@ def _show(args: Show) -> None:
         print(f"  {brief(key)}: {brief(value, 800)}")
     out = args.out or Path(f"{Path(args.demo).stem}.png")
     wanted = args.env is not None or args.film is not None
-    demos.draw(demo, out, _replay(demo, args) if wanted else _film_strip(demo))
+    demos.plot(demo, out, _replay(demo, args) if wanted else _film_strip(demo))
     print(f"drawn to {printable(str(out))}")
 
 

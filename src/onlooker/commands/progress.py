@@ -1,5 +1,6 @@
 """A live line while a run learns: steps, steps/s, time left, return. Plain lines where there is no terminal."""
 
+import math
 import sys
 import time
 from pathlib import Path
@@ -50,6 +51,8 @@ class Progress:
         began, first_steps = self._first
         rate = (steps - first_steps) / max(now - began, 1e-9)
         ret = f"return {metrics['return']:.0f}" if metrics["episodes"] else "return -"
+        if metrics["episodes"] and math.isnan(metrics["return"]):
+            ret = f"episodes of {metrics['episode_length']:.0f} steps"
         if self._bars is not None:
             self._bars.update(self._task, completed=steps, rate=f"{rate:,.0f} steps/s", ret=ret)
         elif now - self._spoke > QUIET_SECONDS or steps >= self._total:

@@ -1,5 +1,6 @@
 """onlooker train: learn, or go on learning."""
 
+import math
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -108,21 +109,21 @@ def run(argv: list[str]) -> int:
 
 
 def _train(ready: Ready, running: Running) -> int:
-    from onlooker.loop import Interrupted, Watcher, train
+    from onlooker.loop import Interrupted, Listener, train
     from onlooker.report.curve import draw_curve
 
     folder = ready.folder
     with ExitStack() as stack:
-        watchers: list[Watcher] = [stack.enter_context(Progress(folder.config, folder.path)).show]
+        listeners: list[Listener] = [stack.enter_context(Progress(folder.config, folder.path)).show]
         if running.wandb:
-            watchers.append(stack.enter_context(wandb_log.logging(folder)))
+            listeners.append(stack.enter_context(wandb_log.logging(folder)))
 
-        def watch(iteration: int, metrics: dict[str, float]) -> None:
-            for watcher in watchers:
-                watcher(iteration, metrics)
+        def listener(iteration: int, metrics: dict[str, float]) -> None:
+            for listener in listeners:
+                listener(iteration, metrics)
 
         try:
-            result = train(ready, running.threads, running.checkpoint_seconds, watch)
+            result = train(ready, running.threads, running.checkpoint_seconds, listener)
         except Interrupted:
             print(f"\nstopped and saved; go on with: onlooker train --resume {folder.path}", file=sys.stderr)
             return 130
@@ -136,13 +137,19 @@ def _train(ready: Ready, running: Running) -> int:
     if "demo_return" in result:
         references = {"the demonstration": result["demo_return"], **references}
     draw_curve(folder.path, references)
-    if result["episodes"]:
-        print(f"return {result['return']:.1f} over the last {result['episodes']} training episodes")
-    else:
+    if not result["episodes"]:
         print("no training episode came to its end: give it more --steps, or fewer --num-envs")
-    spread = f"{result['eval_return_mean']:.1f} +- {result['eval_return_std']:.1f}"
-    print(f"eval_return {spread} over {result['eval_episodes']} deterministic episodes")
-    print("for comparison: " + ", ".join(f"{name} {value:.1f}" for name, value in references.items()))
+    elif math.isnan(result["return"]):
+        length = f"{result['episode_length']:.0f} steps"
+        print(f"the last {result['episodes']} training episodes had {length}; no reward is known")
+    else:
+        print(f"return {result['return']:.1f} over the last {result['episodes']} training episodes")
+    if "forward_speed" in result:
+        print(f"forward speed {result['forward_speed']:.2f} m/s in the last rollout")
+    if not math.isnan(result["eval_return_mean"]):
+        spread = f"{result['eval_return_mean']:.1f} +- {result['eval_return_std']:.1f}"
+        print(f"eval_return {spread} over {result['eval_episodes']} deterministic episodes")
+        print("for comparison: " + ", ".join(f"{name} {value:.1f}" for name, value in references.items()))
     if running.video:
         _film(ready)
     print(f"curve, metrics and policy are in {folder.path}")

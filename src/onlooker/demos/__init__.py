@@ -16,7 +16,7 @@ from onlooker.demos import shipped
 from onlooker.demos.convert import READERS, export, from_minari, import_file, read_hdf5, to_minari, write_hdf5
 from onlooker.demos.dataset import Demos, check, from_arrays
 from onlooker.demos.files import check_new, read_npz, save
-from onlooker.demos.picture import draw
+from onlooker.demos.picture import plot
 from onlooker.demos.spreadsheets import read_csv, write_csv
 from onlooker.errors import UserError
 
@@ -24,12 +24,12 @@ __all__ = [
     "Demos",
     "check",
     "check_new",
-    "draw",
     "export",
     "from_arrays",
     "from_minari",
     "import_file",
     "load",
+    "plot",
     "read_csv",
     "read_hdf5",
     "read_npz",

@@ -18,7 +18,7 @@ INK, SOFT, BOUNDARY = "#22303c", "#6b7a88", "#222222"
 LINE_COLOURS = ("#2a6f97", "#c8553d", "#588157", "#8a5a9e", "#b08900", "#3d8f8f", "#8c4a5a", "#4f5d75")
 
 
-def draw(demos: Demos, path: str | Path, frames: list[np.ndarray] | None = None) -> Path:
+def plot(demos: Demos, path: str | Path, frames: list[np.ndarray] | None = None) -> Path:
     """Write a PNG of the states over time; frames: images [H, W, 3] uint8 in order, for a film strip."""
     # Figure and canvas are made by hand: pyplot would keep global state and may want a screen.
     from matplotlib.backends.backend_agg import FigureCanvasAgg

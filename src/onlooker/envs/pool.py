@@ -118,7 +118,7 @@ class MujocoPool(Pool):
         self.forward_speed = None if task.speed is None else np.zeros(num_envs)
         self.data = [mujoco.MjData(self.model) for _ in range(num_envs)]
         self._controls = [data.ctrl for data in self.data]
-        self._watched = [array for data in self.data for array in task.row.watch(data)]
+        self._arrays = [array for data in self.data for array in task.row.arrays(data)]
         self._rows = self._read_rows()
         self.obs = task.observe(self._rows).copy()
         self._crew = Crew(self._simulate, min(threads, num_envs))
@@ -129,7 +129,7 @@ class MujocoPool(Pool):
             mujoco.mj_rnePostConstraint(self.model, data)
 
     def _read_rows(self) -> np.ndarray:
-        return np.concatenate(self._watched).reshape(self.num_envs, -1)
+        return np.concatenate(self._arrays).reshape(self.num_envs, -1)
 
     def _arrived(self, action: np.ndarray) -> np.ndarray:
         """The actions that are done now, if these are chosen now."""
@@ -161,7 +161,7 @@ class MujocoPool(Pool):
             rng, _ = gym.utils.seeding.np_random(self.episode_seed(index))
             data.qpos[:], data.qvel[:] = self.task.start(rng)
             mujoco.mj_forward(self.model, data)
-            self._rows[index] = np.concatenate(self.task.row.watch(data))
+            self._rows[index] = np.concatenate(self.task.row.arrays(data))
         return self.task.observe(self._rows[indices])
 
     def save(self) -> dict[str, np.ndarray]:

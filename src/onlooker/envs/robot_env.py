@@ -51,7 +51,7 @@ class RobotEnv(MujocoEnv):
         return robot_task(self)
 
     def _row(self) -> np.ndarray:
-        return np.concatenate(self.task.row.watch(self.data))[None]
+        return np.concatenate(self.task.row.arrays(self.data))[None]
 
     def reset_model(self) -> np.ndarray:
         """A random start near the model's own."""

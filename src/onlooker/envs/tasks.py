@@ -1,7 +1,7 @@
 """What an environment computes around the physics, for N robots at once, and the pieces that tasks are made of.
 
 A *row* is what a task looks at after a control step: positions, velocities and what else it asks for, such as a body's
-place or the contact forces. The pool copies the arrays that `Row.watch` names into rows [N, R].
+place or the contact forces. The pool copies the arrays that `Row.arrays` names into rows [N, R].
 """
 
 import functools
@@ -34,19 +34,19 @@ class Row:
     """Which arrays of an MjData make a row, and where in it they lie."""
 
     def __init__(self, model: mujoco.MjModel, *watched: Watched) -> None:
-        self._watched = watched
-        ends = np.cumsum([array.size for array in self.watch(mujoco.MjData(model))]).tolist()
+        self._arrays = watched
+        ends = np.cumsum([array.size for array in self.arrays(mujoco.MjData(model))]).tolist()
         self.size = ends[-1]
         self._at = {name: slice(begin, end) for name, begin, end in zip(watched, [0, *ends[:-1]], ends)}
 
     def __getitem__(self, name: Watched) -> slice:
         return self._at[name]
 
-    def watch(self, data: mujoco.MjData) -> list[np.ndarray]:
+    def arrays(self, data: mujoco.MjData) -> list[np.ndarray]:
         """The arrays inside `data` that make its row: views, which stay true."""
         return [
             getattr(data, name).reshape(-1) if isinstance(name, str) else getattr(data, name[0])[name[1]]
-            for name in self._watched
+            for name in self._arrays
         ]
 
 

@@ -45,13 +45,13 @@ class Overview(NamedTuple):
     news: str  # what just happened; empty for a mere tick
 
 
-Watcher = Callable[[Overview], None]
+Listener = Callable[[Overview], None]
 
 
 def run(
     cells: list[Cell],
     out: Path,
-    watch: Watcher,
+    listener: Listener,
     jobs: int = 0,
     address: str = "",
     retries: int = 2,
@@ -70,17 +70,17 @@ def run(
         waiting = [cell.name for cell in cells if not plan.prepare(cell, out).finished]
         finished = sorted({cell.name for cell in cells} - set(waiting))
         if not waiting:
-            watch(Overview(finished, [], [], {}, f"all {len(cells)} cells are finished already"))
+            listener(Overview(finished, [], [], {}, f"all {len(cells)} cells are finished already"))
             return {}
-        watch(Overview(finished, [], waiting, {}, f"{len(cells)} cells, {len(finished)} already finished"))
+        listener(Overview(finished, [], waiting, {}, f"{len(cells)} cells, {len(finished)} already finished"))
         with cluster.running(jobs, address) as ray, _stopping():
-            return _drive(ray, out, watch, waiting, finished, retries, fetch, plan.import_paths(cells))
+            return _drive(ray, out, listener, waiting, finished, retries, fetch, plan.import_paths(cells))
 
 
 def _drive(
     ray: Any,
     out: Path,
-    watch: Watcher,
+    listener: Listener,
     waiting: list[str],
     finished: list[str],
     retries: int,
@@ -96,7 +96,7 @@ def _drive(
     cores = int(ray.cluster_resources().get("CPU", 1))
 
     def tell(news: str) -> None:
-        watch(Overview(finished, list(running.values()), waiting, failed, news))
+        listener(Overview(finished, list(running.values()), waiting, failed, news))
 
     try:
         while waiting or running:
@@ -168,7 +168,7 @@ def _train(path: Path) -> str:
 
     with _log(path) as log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
         try:
-            train(start.resume(path), threads=1, watch=show)
+            train(start.resume(path), threads=1, listener=show)
         except (Interrupted, KeyboardInterrupt):
             return STOPPED
         except UserError as failure:

@@ -10,7 +10,7 @@ from onlooker.learning import discriminator, networks, normalize, squashing
 from onlooker.learning.descent import clipped_adam
 from onlooker.learning.networks import Actor, PolicyOptions
 from onlooker.learning.normalize import Stats
-from onlooker.learning.rewards import Draw, RewardModel
+from onlooker.learning.rewards import RewardModel, Sample
 from onlooker.options.bounds import Layers, NotNegative, Positive, Rate, Times
 from onlooker.types import Array, Metrics, Params, Rows, Steps
 
@@ -111,19 +111,19 @@ def airl(obs_size: int, action_size: int, policy: PolicyOptions, options: AIRLOp
         return total, metrics
 
     def fit(
-        state: Discriminator, actor: Actor, steps: Steps, draw: Draw, key: jax.Array
+        state: Discriminator, actor: Actor, steps: Steps, sample: Sample, key: jax.Array
     ) -> tuple[Discriminator, Metrics]:
         stats = normalize.update(state.stats, inputs(jnp.asarray(steps.obs), jnp.asarray(steps.action)))
         if options.normalize == "both":
             key, stats_key = jax.random.split(key)
-            rows = draw(stats_key, options.steps * options.exemplars)
+            rows = sample(stats_key, options.steps * options.exemplars)
             stats = normalize.update(stats, inputs(rows.obs, rows.action))
 
         def pairs(obs: Array, action: Array) -> Pairs:
             return Pairs(obs, action, filled_in(actor, obs, action))
 
         def exemplars(key: jax.Array, size: int) -> Pairs:
-            rows: Rows = draw(key, options.exemplars)
+            rows: Rows = sample(key, options.exemplars)
             return pairs(rows.obs, rows.action)
 
         (params, opt), metrics = discriminator.one_pass(

@@ -99,12 +99,14 @@ def critic(expert: Array, options: CriticOptions) -> Critic:
             total += options.gradient_penalty * networks.gradient_penalty(lambda s: g(net, s), real, own, key)
         return total, estimate
 
-    def fit(state: CriticState, draw: Callable[[jax.Array, int], Array], key: jax.Array) -> tuple[CriticState, Metrics]:
+    def fit(
+        state: CriticState, sample: Callable[[jax.Array, int], Array], key: jax.Array
+    ) -> tuple[CriticState, Metrics]:
         def step(number: Array, carry: tuple[Params, Any, Array]) -> tuple[Params, Any, Array]:
             net, opt, estimates = carry
             real_key, own_key, mix_key = jax.random.split(jax.random.fold_in(key, number), 3)
             real = expert[jax.random.randint(real_key, (options.batch,), 0, len(expert))]
-            grads, estimate = jax.grad(loss, has_aux=True)(net, real, draw(own_key, options.batch), mix_key)
+            grads, estimate = jax.grad(loss, has_aux=True)(net, real, sample(own_key, options.batch), mix_key)
             direction, opt = descent.update(grads, opt)
             net = jax.tree.map(lambda p, d: p - options.learning_rate * d, net, direction)
             if options.lipschitz == "clamp":

@@ -21,11 +21,11 @@ def one_pass(
     steps: int,
     known: Known,
     own: Any,
-    draw: Callable[[jax.Array, int], Any],
+    sample: Callable[[jax.Array, int], Any],
     key: jax.Array,
 ) -> tuple[Known, Metrics]:
     """`steps` gradient steps, each on its share of the learner's rows `own` (a pytree of [B, ...]) and on fresh
-    exemplars, draw(key, rows in a share)."""
+    exemplars, sample(key, rows in a share)."""
     order_key, draw_key, loss_key = jax.random.split(key, 3)
     count = jax.tree.leaves(own)[0].shape[0]
     size = count // steps
@@ -33,7 +33,7 @@ def one_pass(
 
     def batch(turn: tuple[Array, jax.Array, jax.Array]) -> tuple[Any, Any, jax.Array]:
         rows, exemplars_key, noise_key = turn
-        return draw(exemplars_key, size), jax.tree.map(lambda x: jnp.asarray(x)[rows], own), noise_key
+        return sample(exemplars_key, size), jax.tree.map(lambda x: jnp.asarray(x)[rows], own), noise_key
 
     turns = (order, jax.random.split(draw_key, steps), jax.random.split(loss_key, steps))
     return descend(lambda params, rows: loss(params, *rows), adam, rate, known, batch, turns)

@@ -112,7 +112,7 @@ def insert(elite: Elite, episodes: Episodes, scores: Array, order: Order) -> tup
     return jax.lax.cond(entered > 0, copy, lambda elite: elite, elite), entered
 
 
-def sample(elite: Elite, key: jax.Array, n: int) -> tuple[Array, Array]:
+def sample_evenly(elite: Elite, key: jax.Array, n: int) -> tuple[Array, Array]:
     """n (obs, action) rows, each state of the buffer equally likely."""
     ends = jnp.cumsum(elite.length)
     drawn = jax.random.randint(key, (n,), 0, jnp.maximum(ends[-1], 1))
@@ -141,7 +141,7 @@ def _discounted(values: Array, discount: float) -> Array:
     return jax.lax.associative_scan(join, (discounts, values), reverse=True, axis=values.ndim - 1)[1]
 
 
-def draw(elite: Elite, ends: Array, key: jax.Array, n: int) -> tuple[Array, Array]:
+def sample_by_weight(elite: Elite, ends: Array, key: jax.Array, n: int) -> tuple[Array, Array]:
     """n (obs, action) rows by their weights, of which `ends` [k * H] are the sums up to and with each row."""
     # From above 0 to the last sum, so the first row to reach a number always has a weight of its own: never padding.
     row = jnp.searchsorted(ends, ends[-1] * (1 - jax.random.uniform(key, (n,))))

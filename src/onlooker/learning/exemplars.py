@@ -74,7 +74,7 @@ class EliteOptions:
     """What a state leads to: how much the g of each next state counts of the one before; 0 looks at the state alone."""
 
 
-class Watched(NamedTuple):
+class EliteState(NamedTuple):
     """What I2L knows of the expert, and what it kept of itself."""
 
     critic: CriticState
@@ -90,20 +90,20 @@ def from_elite(
     `match` picks the entries of a raw observation [..., D] that the critic compares; `shape` is (horizon, D, A).
     """
 
-    def init(key: jax.Array) -> Watched:
+    def init(key: jax.Array) -> EliteState:
         ends = jnp.zeros(options.capacity * shape[0], jnp.float32) if options.weigh > 0 else None
-        return Watched(critic.init(key), elite_buffer.init(options.capacity, *shape), ends)
+        return EliteState(critic.init(key), elite_buffer.init(options.capacity, *shape), ends)
 
-    def fit_critic(state: Watched, key: jax.Array) -> tuple[CriticState, Metrics]:
+    def fit_critic(state: EliteState, key: jax.Array) -> tuple[CriticState, Metrics]:
         def learn(known: CriticState) -> tuple[CriticState, Metrics]:
-            return critic.fit(known, lambda key, n: match(elite_buffer.sample(state.elite, key, n)[0]), key)
+            return critic.fit(known, lambda key, n: match(elite_buffer.sample_evenly(state.elite, key, n)[0]), key)
 
         def wait(known: CriticState) -> tuple[CriticState, Metrics]:
             return known, {"wasserstein": jnp.full((), jnp.nan, jnp.float32)}
 
         return jax.lax.cond((state.elite.length > 0).any(), learn, wait, state.critic)
 
-    def absorb(state: Watched, episodes: Episodes, iteration: Array, key: jax.Array) -> tuple[Watched, Metrics]:
+    def absorb(state: EliteState, episodes: Episodes, iteration: Array, key: jax.Array) -> tuple[EliteState, Metrics]:
         newest, metrics = fit_critic(state, key)
 
         def g(obs: Array) -> Array:
@@ -121,15 +121,17 @@ def from_elite(
         elite, entered = jax.lax.cond(anyone, admit, lambda elite: (elite, jnp.zeros((), jnp.int32)), state.elite)
         metrics |= elite_buffer.summarize(elite) | {"elite_entered": entered}
         if options.weigh == 0:
-            return Watched(newest, elite, None), metrics
-        return Watched(newest, elite, jnp.cumsum(elite_buffer.weights(elite, g, options.weigh, options.ahead))), metrics
+            return EliteState(newest, elite, None), metrics
+        return EliteState(
+            newest, elite, jnp.cumsum(elite_buffer.weights(elite, g, options.weigh, options.ahead))
+        ), metrics
 
-    def ready(state: Watched, episodes: Episodes) -> Array:
+    def ready(state: EliteState, episodes: Episodes) -> Array:
         return (state.elite.length > 0).any() | (episodes.length[0] > 0)
 
-    def sample(state: Watched, key: jax.Array, n: int) -> Rows:
+    def sample(state: EliteState, key: jax.Array, n: int) -> Rows:
         if state.ends is None:
-            return Rows(*elite_buffer.sample(state.elite, key, n))
-        return Rows(*elite_buffer.draw(state.elite, state.ends, key, n))
+            return Rows(*elite_buffer.sample_evenly(state.elite, key, n))
+        return Rows(*elite_buffer.sample_by_weight(state.elite, state.ends, key, n))
 
     return Exemplars(init, absorb, sample, ready, grows=True)

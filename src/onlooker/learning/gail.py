@@ -12,7 +12,7 @@ from onlooker.learning import discriminator, networks, normalize, squashing
 from onlooker.learning.descent import clipped_adam
 from onlooker.learning.networks import Actor
 from onlooker.learning.normalize import Stats
-from onlooker.learning.rewards import Draw, RewardModel
+from onlooker.learning.rewards import RewardModel, Sample
 from onlooker.options.bounds import Layers, NotNegative, Positive, Rate, Times
 from onlooker.types import Array, Metrics, Params, Rows, Steps
 
@@ -126,13 +126,13 @@ def gail(
         return total, metrics
 
     def fit(
-        state: Discriminator, actor: Actor, steps: Steps, draw: Draw, key: jax.Array
+        state: Discriminator, actor: Actor, steps: Steps, sample: Sample, key: jax.Array
     ) -> tuple[Discriminator, Metrics]:
         pass_key, stats_key = jax.random.split(key)
         own = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), own_rows(steps))
         stats = normalize.update(state.stats, looked_at(own))
         if options.normalize == "both":
-            stats = normalize.update(stats, looked_at(draw(stats_key, own.obs.shape[0])))
+            stats = normalize.update(stats, looked_at(sample(stats_key, own.obs.shape[0])))
         (net, opt), metrics = discriminator.one_pass(
             lambda net, real, share, mix_key: loss(net, stats, real, share, mix_key),
             adam,
@@ -140,7 +140,7 @@ def gail(
             options.steps,
             (state.net, state.opt),
             own,
-            draw,
+            sample,
             pass_key,
         )
         return Discriminator(net, opt, stats), metrics

@@ -11,7 +11,7 @@ from onlooker.learning.networks import Actor
 from onlooker.learning.normalize import Stats
 from onlooker.types import Array, Metrics, Rows, Steps
 
-Draw = Callable[[jax.Array, int], Rows]
+Sample = Callable[[jax.Array, int], Rows]
 """(key, n) -> n exemplars: the rows that the model is told are expert."""
 
 
@@ -22,8 +22,8 @@ class RewardModel(NamedTuple):
     """key -> state"""
     score: Callable[[Any, Actor, Steps], Array]
     """(state, actor, steps) -> rewards [T, N]"""
-    fit: Callable[[Any, Actor, Steps, Draw, jax.Array], tuple[Any, Metrics]]
-    """(state, actor, steps, draw, key) -> (state, metrics)"""
+    fit: Callable[[Any, Actor, Steps, Sample, jax.Array], tuple[Any, Metrics]]
+    """(state, actor, steps, sample, key) -> (state, metrics)"""
     score_first: bool = False
     """Whether a rollout is scored with the model as it was before it is fitted to that rollout."""
 
@@ -49,7 +49,9 @@ def env_reward(num_envs: int, discount: float, scale: bool) -> RewardModel:
         reward = jnp.asarray(steps.env_reward)
         return reward / jnp.sqrt(state.stats.var + normalize.EPS) if scale else reward
 
-    def fit(state: ReturnScale, actor: Actor, steps: Steps, draw: Draw, key: jax.Array) -> tuple[ReturnScale, Metrics]:
+    def fit(
+        state: ReturnScale, actor: Actor, steps: Steps, sample: Sample, key: jax.Array
+    ) -> tuple[ReturnScale, Metrics]:
         def accumulate(running: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
             reward, ended = step
             running = discount * running + reward

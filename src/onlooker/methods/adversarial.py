@@ -28,7 +28,7 @@ class GAILSMethod(Matching):
     def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes and what it needs of the expert."""
         assert demos is not None
-        own, recorded = matching(self.match_dims or demos.match_dims(), demos.obs.shape[1], problem.obs_size)
+        own, recorded = matching(self.compared(demos), demos.obs.shape[1], problem.obs_size)
         rows = shown(demos, self.needs, recorded, problem, self.policy.squash)
         sizes = (rows.obs.shape[1], problem.action_size)
         reward_model = gail(self.needs, sizes, own, self.policy.squash, self.ppo.discount, self.discriminator)

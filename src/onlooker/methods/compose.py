@@ -62,10 +62,10 @@ def compose(
         known, about_exemplars = exemplars.absorb(state.exemplars, rollout.episodes, iteration, absorb_key)
 
         def fit(model: Any) -> tuple[Any, Metrics]:
-            def draw(key: jax.Array, n: int) -> Rows:
+            def sample(key: jax.Array, n: int) -> Rows:
                 return exemplars.sample(known, key, n)
 
-            return reward_model.fit(model, state.acting.actor, rollout.steps, draw, fit_key)
+            return reward_model.fit(model, state.acting.actor, rollout.steps, sample, fit_key)
 
         fitted, about_fit = _when(ready(state, rollout), fit, state.rewards)
         return {"exemplars": known, "rewards": fitted}, about_exemplars | about_fit

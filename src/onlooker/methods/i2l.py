@@ -7,7 +7,7 @@ from typing import ClassVar
 from onlooker.demos import Demos
 from onlooker.learning.airl import AIRLOptions, airl
 from onlooker.learning.critic import CriticOptions, critic
-from onlooker.learning.exemplars import EliteOptions, Watched, from_elite
+from onlooker.learning.exemplars import EliteOptions, EliteState, from_elite
 from onlooker.learning.networks import PolicyOptions
 from onlooker.learning.ppo import PPOOptions
 from onlooker.methods.compose import Problem, compose
@@ -30,14 +30,14 @@ class I2LMethod(Matching):
     def build(self, problem: Problem, demos: Demos | None = None) -> Method:
         """The method for an environment of these sizes and the states of the expert."""
         assert demos is not None
-        own, recorded = matching(self.match_dims or demos.match_dims(), demos.obs.shape[1], problem.obs_size)
+        own, recorded = matching(self.compared(demos), demos.obs.shape[1], problem.obs_size)
         expert = critic(recorded(demos.obs), self.critic)
         shape = (problem.horizon, problem.obs_size, problem.action_size)
         reward_model = airl(problem.obs_size, problem.action_size, self.policy, self.discriminator)
         closest = from_elite(expert, own, shape, self.elite)
 
-        def closeness(watched: Watched, steps: Steps) -> Array:
-            return self.critic.reward * expert.g(watched.critic.net, own(steps.next_obs))
+        def closeness(state: EliteState, steps: Steps) -> Array:
+            return self.critic.reward * expert.g(state.critic.net, own(steps.next_obs))
 
         besides = closeness if self.critic.reward > 0 else None
         return compose(problem, closest, reward_model, self.policy, self.ppo, besides)

@@ -37,7 +37,12 @@ class Matching(Watching):
     """The recording, which may hold just some entries of an observation."""
 
     match_dims: Dims | None = None
-    """Compare only these entries of an observation, for example 0-7,10; all by default."""
+    """Compare only these entries of an observation, for example 0-7,10; by default those that the recording names, or
+    all."""
+
+    def compared(self, demos: Demos) -> tuple[int, ...] | None:
+        """The entries to compare; None for all of them."""
+        return demos.match_dims() if self.match_dims is None else self.match_dims
 
 
 Pick = Callable[[Array], Array]

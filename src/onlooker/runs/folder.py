@@ -37,7 +37,9 @@ class RunFolder:
             raise UserError(
                 f"{path} holds a run already; go on with `onlooker train --resume {path}`, or choose another --out"
             )
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        # A process that was killed while it made the folder leaves what is shown, and nothing else.
+        ours = {layout.DEMO, layout.EXPERT}
+        if path.exists() and (not path.is_dir() or any(entry.name not in ours for entry in path.iterdir())):
             raise UserError(f"{path} is there already and is no empty folder; choose another --out")
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -46,7 +48,7 @@ class RunFolder:
         except ValueError as failure:
             raise UserError(f"can't make the folder {printable(str(path))}: {failure}") from failure
         if isinstance(shown, Demos):
-            demos.save(path / layout.DEMO, shown)
+            demos.save(path / layout.DEMO, shown, overwrite=True)
         elif shown is not None:
             policy_file.save(path / layout.EXPERT, shown)
         write_json(path / layout.CONFIG, {"format": layout.FORMAT, **config.to_json()})

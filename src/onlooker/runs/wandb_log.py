@@ -10,7 +10,7 @@ from onlooker.runs.folder import RunFolder
 
 @contextmanager
 def logging(folder: RunFolder) -> Iterator[Callable[[int, dict[str, float]], None]]:
-    """A watcher of the loop that logs every iteration; a resumed run goes on in the same W&B run."""
+    """A listener of the loop that logs every iteration; a resumed run goes on in the same W&B run."""
     try:
         import wandb
     except ImportError:
