@@ -145,7 +145,8 @@ if __name__ == "__main__":
     words.add_argument("--seed", type=int, default=0)
     given = words.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        kill_runs(given.kills, random.Random(given.seed), Path(scratch))
+        if given.kills:
+            kill_runs(given.kills, random.Random(given.seed), Path(scratch))
         if given.grid_kills:
             kill_grid(given.grid_kills, random.Random(given.seed), Path(scratch))
         if given.steps:

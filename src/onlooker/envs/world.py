@@ -156,6 +156,7 @@ def parse_wind(text: str) -> tuple[float, ...]:
     return speeds if len(speeds) != 1 else (*speeds, 0.0, 0.0)
 
 
+WholeOption = Annotated[Factor | None, spelled(parse_factor, str, "X")]  # it has no parts with names
 FactorOption = Annotated[Factor | None, spelled(parse_factor, str, "X | NAME=X,...")]
 CountOption = Annotated[int | None, spelled(parse_count, str, "N")]
 Wind = Annotated[tuple[float, ...], spelled(parse_wind, str, "X | X,Y,Z")]
@@ -165,7 +166,7 @@ Wind = Annotated[tuple[float, ...], spelled(parse_wind, str, "X | X,Y,Z")]
 class Factors:
     """Single changes of the physics; each replaces the preset's."""
 
-    gravity: FactorOption = None
+    gravity: WholeOption = None
     """Factor on gravity."""
     density: FactorOption = None
     """Factor on mass and inertia of the robot, or per body: torso=2,foot=0.5."""
@@ -183,7 +184,7 @@ class Factors:
     """Wind in m/s."""
     length: FactorOption = None
     """Factor on the length of the robot's limbs, or per body: thigh=1.3. Mass grows with it."""
-    timestep: FactorOption = None
+    timestep: WholeOption = None
     """Factor on the time that a physics step takes, and so a control step."""
     slope: float | None = None
     """Degrees by which the floor rises along x."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from onlooker.errors import UserError
+from onlooker.failures import told
 from onlooker.runs.folder import RunFolder
 
 
@@ -18,14 +19,19 @@ def logging(folder: RunFolder) -> Iterator[Callable[[int, dict[str, float]], Non
     identity = folder.path / "wandb-id.txt"
     if not identity.exists():
         identity.write_text(uuid.uuid4().hex)
-    run = wandb.init(
-        project="onlooker",
-        name=folder.path.name,
-        dir=str(folder.path),
-        config=folder.config.to_json(),
-        id=identity.read_text(),
-        resume="allow",
-    )
+    try:
+        run = wandb.init(
+            project="onlooker",
+            name=folder.path.name,
+            dir=str(folder.path),
+            config=folder.config.to_json(),
+            id=identity.read_text(),
+            resume="allow",
+        )
+    except Exception as failure:  # no login, no network, no such project: W&B has an error of its own for each
+        raise UserError(
+            f"--wandb can't begin: {told(failure)}; log in with `wandb login`, or set WANDB_MODE=offline"
+        ) from failure
     try:
         yield lambda iteration, metrics: run.log(metrics, step=iteration)
     finally:
