@@ -37,7 +37,7 @@ from onlooker.options.bounds import ANY, _bounds_in
 MEMORY = 12 * 2**30  # of addresses: JAX and MuJoCo reserve some that they never touch
 PLANTED = "lies_in_wait"  # a module in the working folder that no data may have imported
 HOPPER = {"env": "Hopper-v5", "steps": 256, "num_envs": 2, "steps_per_iteration": 128}
-OK_TOO = "report"  # one bad run must not stop a report: it may end well
+OK_TOO = ("report", "demo, torn")  # one bad run must not stop a report, and a changed byte may do no harm
 
 
 class Case(NamedTuple):
@@ -244,7 +244,7 @@ def demo_case(good: Good, rng: random.Random) -> Case:
     kind = rng.choice(("torn", "arrays", "csv", "object", "meta"))
     name = "d.npz"
     if kind == "torn":
-        data = torn(good.demo, rng)
+        command, data = ["demos", "check", "{}"], torn(good.demo, rng)
     elif kind == "csv":
         rows = [[f"{number:.3f}" for number in row] for row in good.states[:6]]
         row, column = rng.randrange(6), rng.randrange(11)
@@ -347,11 +347,11 @@ def report_case(good: Good, rng: random.Random) -> Case:
     else:
         files |= {f"results/packed/{other}": data for other, data in good.packed.items()}
         files["results/packed/curves.csv.gz"] = gzip.compress(b"0" * 20_000_000)
-    return Case(f"{OK_TOO}, {kind}", ["report", "results", "--out", "page"], files)
+    return Case(f"report, {kind}", ["report", "results", "--out", "page"], files)
 
 
 # A report takes half a second, the others a twentieth of that.
-BY_CHANCE: tuple[Callable[[Good, random.Random], Case], ...] = (*(demo_case, policy_case, run_case) * 3, report_case)
+BY_CHANCE: tuple[Callable[[Good, random.Random], Case], ...] = (*(demo_case, policy_case, run_case) * 6, report_case)
 
 
 def all_cases(count: int, seed: int) -> Iterator[Case]:

@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
+
 from onlooker.methods import METHODS
 from onlooker.storage import load_arrays
 
@@ -116,9 +118,11 @@ def command(pid: int) -> str:
 
 
 def watch_memory(steps: int, folder: Path) -> None:
-    """Resident memory of a run after a tenth of its steps, and at its end."""
+    """Resident memory of a run after a tenth of its steps, and at its end; with the cheapest physics that there is."""
     run = folder / "long"
-    process = start(["train", "i2l", "--env", "HalfCheetah-v5", "--steps", str(steps), "--out", str(run)], folder)
+    np.savez(folder / "demo.npz", obs=np.random.default_rng(0).normal(0, 0.1, (1000, 4)))
+    world = ["--env", "InvertedPendulum-v5", "--demo", "demo.npz"]
+    process = start(["train", "i2l", *world, "--steps", str(steps), "--out", str(run)], folder)
     at: dict[int, float] = {}
     while process.poll() is None:
         time.sleep(2)
