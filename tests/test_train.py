@@ -406,3 +406,9 @@ def test_a_folder_that_was_never_finished_making_is_made_anew(tmp_path: Path) ->
     (path / "letter.txt").write_text("mine")
     with pytest.raises(UserError, match="is there already and is no empty folder"):
         begin(made, path)
+
+
+def test_a_timing_file_of_other_columns_does_not_stop_a_run(half: Path) -> None:
+    lines = (half / "timing.csv").read_text().splitlines()
+    (half / "timing.csv").write_text("\n".join(["a,b", *("x,y" for _ in lines[1:])]) + "\n")
+    assert train(resume(half))["steps"] == 15 * 128
