@@ -44,8 +44,8 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Start:
         "JAX_PERSISTENT_COMPILATION_CACHE_MIN_COMPILE_TIME_SECS": "0",
     }
 
-    def start(*words: str | Path, share_compiled: bool = True) -> subprocess.Popen:
-        env = os.environ | {"PYTHONPATH": str(TESTS)} | (cache if share_compiled else {})
+    def start(*words: str | Path, **variables: str) -> subprocess.Popen:
+        env = os.environ | {"PYTHONPATH": str(TESTS)} | cache | variables
         line = [sys.executable, "-m", "onlooker", *map(str, words)]
         return subprocess.Popen(line, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -304,8 +304,10 @@ def test_an_environment_that_fails_in_mid_run(
 
 
 def test_a_file_that_cannot_grow_is_one_line_and_loses_nothing(start: Start, whole: Path, half: Path) -> None:
-    process = start("train", "--resume", half, "--checkpoint-seconds", "0", share_compiled=False)
-    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (5000, 5000))  # a checkpoint is larger
+    process = start(
+        "train", "--resume", half, "--checkpoint-seconds", "0", JAX_COMPILATION_CACHE_DIR=str(half / "none")
+    )
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (5000, 5000))  # a checkpoint is larger, and so are programs
     _, err = process.communicate(timeout=120)
     assert process.returncode == 2, err
     assert_one_line(err)

@@ -15,6 +15,7 @@ from onlooker.demos.simulated import odd
 from onlooker.envs.make import pool_for
 from onlooker.errors import UserError
 from onlooker.importing import allow
+from onlooker.learning.compiled import keep_compiled
 from onlooker.learning.squashing import EDGE, within_bounds
 from onlooker.methods.compose import Problem
 from onlooker.runs import layout, policy_file
@@ -34,6 +35,7 @@ class Ready(NamedTuple):
 
 def begin(config: Config, out: Path | None = None, demo: Any = None) -> Ready:
     """A new run. `demo` is a recording from memory in place of the one that the options name."""
+    keep_compiled()
     shown = show(config, demo)
     method = build(config, shown)
     if isinstance(shown, Demos) and (demo is not None or config.options.demo is not None):
@@ -47,6 +49,7 @@ def resume(path: Path, steps: int | None = None, trust: bool = False) -> Ready:
 
     `trust`: import the code that its config names, an environment or a method of somebody's own.
     """
+    keep_compiled()
     if trust:
         allow_named(path)
     folder = RunFolder.open(path)
