@@ -196,11 +196,55 @@ def test_late_actions_go_on_exactly_after_save_and_load(source: str, before: int
     assert_goes_on_exactly(source, before, 30, dynamics=Dynamics(delay=4), max_episode_steps=25)
 
 
+@pytest.mark.parametrize("before", [1, 2, 30])
+def test_actions_late_by_a_part_of_a_step_go_on_exactly_after_save_and_load(before: int) -> None:
+    assert_goes_on_exactly("Hopper-v5", before, 30, dynamics=Dynamics(delay=1.75), max_episode_steps=25)
+
+
+@pytest.mark.parametrize("delay", [0.25, 1.5])
+def test_an_action_late_by_a_part_of_a_step_is_done_from_that_physics_step_on(delay: float) -> None:
+    """Hopper's control step has four physics steps."""
+    pool = make_pool("Hopper-v5", 1, 3, dynamics=Dynamics(delay=delay), max_episode_steps=30)
+    assert isinstance(pool, MujocoPool)
+    pool.reset()
+    actions = random_actions(pool, 6)
+    bare = mujoco.MjData(pool.model)
+    bare.qpos[:], bare.qvel[:] = pool.data[0].qpos, pool.data[0].qvel
+    mujoco.mj_forward(pool.model, bare)
+    done = np.concatenate([np.zeros((round(4 * delay), 3)), np.repeat(actions[:, 0], 4, axis=0)])
+    for step, action in enumerate(actions):
+        pool.step(action)
+        for control in done[4 * step : 4 * step + 4]:
+            bare.ctrl[:] = control
+            mujoco.mj_step(pool.model, bare)
+        np.testing.assert_array_equal(pool.data[0].qpos, bare.qpos)
+
+
+def test_a_part_of_a_step_needs_physics_to_part() -> None:
+    with pytest.raises(UserError, match=r"delay must be whole control steps .*, not 0.5"):
+        make_pool("Pendulum-v1", 1, 0, dynamics=Dynamics(delay=0.5))
+
+
+@pytest.mark.parametrize(
+    ("words", "fields"),
+    [("implicitfast", {"opt.integrator"}), ("Elliptic, cg", {"opt.cone", "opt.solver"}), ("PGS", {"opt.solver"})],
+)
+def test_another_solver(words: str, fields: set[str]) -> None:
+    shipped, after = compiled("Hopper-v5"), edited("Hopper-v5", solver=words)
+    assert changed(shipped, after) == fields
+    if "opt.integrator" in fields:
+        assert after.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    if "opt.cone" in fields:
+        assert (after.opt.cone, after.opt.solver) == (mujoco.mjtCone.mjCONE_ELLIPTIC, mujoco.mjtSolver.mjSOL_CG)
+
+
 CHANGES: list[dict[str, Any]] = [
     {"length": {"thigh": 1.3}},
     {"length": 0.8, "delay": 2},
     {"timestep": 1.5, "slope": 10},
     {"gear": {"foot_joint": 0.0}, "slope": -5, "delay": 1},
+    {"delay": 0.25, "gear": 0.7},
+    {"delay": 2.75, "solver": "implicitfast,elliptic"},
 ]
 
 
@@ -239,10 +283,14 @@ def test_a_robot_from_its_file_has_other_bodies_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"delay": -1}, "delay must be a whole number of control steps from 0 to 100, not -1"),
-        ({"delay": 1.5}, "delay must be a whole number"),
-        ({"delay": 101}, "delay must be a whole number"),
-        ({"delay": True}, "delay must be a whole number"),
+        ({"delay": -1}, "delay must be from 0 to 100 control steps, not -1"),
+        ({"delay": np.nan}, "delay must be from 0 to 100 control steps, not nan"),
+        ({"delay": 101}, "delay must be from 0 to 100"),
+        ({"delay": True}, "delay must be from 0 to 100"),
+        ({"solver": "RK5"}, "solver: there is no 'RK5'; did you mean 'RK4'?"),
+        ({"solver": "RK4,Euler"}, "solver: Euler and RK4 are both a kind of integrator"),
+        ({"solver": "RK4,"}, "solver: there is no ''"),
+        ({"solver": 3}, "solver must be up to 3 words"),
         ({"slope": 46}, "slope must be from -45 to 45 degrees, not 46"),
         ({"slope": np.nan}, "slope must be from -45 to 45 degrees, not nan"),
         ({"slope": "up"}, "slope must be from -45 to 45 degrees, not 'up'"),
@@ -272,7 +320,10 @@ def test_only_a_delay_works_without_a_model() -> None:
 def test_the_command_line_has_them(capsys: pytest.CaptureFixture[str]) -> None:
     for words, reason in (
         (["--length", "thig=1.3"], "did you mean 'thigh'?"),
-        (["--delay", "1.5"], "no whole number"),
+        (["--delay", "0.3"], "a control step has 4 physics steps, so it can be late by multiples of 0.25, not by 0.3"),
+        (["--delay", "late"], "'late'"),
+        (["--solver", "RK4"], "solver: RK4 does nothing in this model: it is what it has"),
+        (["--solver", "rk5"], "did you mean 'RK4'?"),
         (["--slope", "90"], "slope must be from -45 to 45"),
         (["--timestep", "0"], "timestep factor"),
         (["--gear", "leg_joint=0", "--length", "nose=0"], "length factor"),

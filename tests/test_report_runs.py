@@ -271,6 +271,8 @@ def test_worlds_are_named_by_what_they_change() -> None:
     assert name(dynamics="none", wind=[5.0, 0.0, 0.0]) == "wind 5,0,0"
     assert name(dynamics="none", wind=[0.0, 0.0, 0.0]) == "none"
     assert name(dynamics="moon", gravity=0.1) == "moon, gravity 0.1"
+    assert name(dynamics="none", delay=1, slope=0.0, gear=1.0) == "delay 1"
+    assert name(dynamics="none", slope=1.0, solver="RK4") == "slope 1, solver RK4"
     assert env_name({"env": "Ant-v5", "env_kwargs": {"x": False}, "max_episode_steps": 5}) == (
         "Ant-v5 (max_episode_steps=5, x=false)"
     )

@@ -13,7 +13,7 @@ from onlooker.envs.effects import contact_frictions, gravity_pulls
 from onlooker.envs.engine import mujoco
 from onlooker.envs.length import stretch
 from onlooker.envs.trees import actuated_roots, name_of
-from onlooker.envs.world import Dynamics, Factor
+from onlooker.envs.world import SOLVERS, Dynamics, Factor
 from onlooker.errors import UserError, nearest
 
 AIR = 1.2  # kg/m^3: what a wind blows with where the model ships no medium (with none, wind would do nothing)
@@ -37,6 +37,8 @@ def apply(dynamics: Dynamics, model: mujoco.MjModel) -> None:
         raise UserError("gravity does nothing in this model: it is 0, or nothing can fall")
     model.opt.gravity *= dynamics.gravity
     model.opt.timestep *= dynamics.timestep
+    if dynamics.solver:
+        _compute_by(model, dynamics.solver.split(","))
     by_name = isinstance(dynamics.length, Mapping)
     stretched = [
         stretch(model, body, factor, name_of(model, mujoco.mjtObj.mjOBJ_BODY, body, "body"), required=by_name)
@@ -94,6 +96,17 @@ def _tilt(model: mujoco.MjModel, degrees: float) -> None:
     model.opt.gravity[:] = tilted
     if not gravity_pulls(model):
         raise UserError("slope does nothing in this model: there is no gravity, or nothing can fall")
+
+
+def _compute_by(model: mujoco.MjModel, words: list[str]) -> None:
+    """Set integrator, cone and solver by MuJoCo's own words."""
+    kinds = {"integrator": mujoco.mjtIntegrator, "cone": mujoco.mjtCone, "solver": mujoco.mjtSolver}
+    for word in words:
+        kind = next(kind for kind, names in SOLVERS.items() if word in names)
+        choice = next(value for name, value in kinds[kind].__members__.items() if name.endswith(f"_{word.upper()}"))
+        if int(choice) == getattr(model.opt, kind):
+            raise UserError(f"solver: {word} does nothing in this model: it is what it has")
+        setattr(model.opt, kind, int(choice))
 
 
 def _motors(model: mujoco.MjModel, joints: Mapping[str, int]) -> dict[str, list[int]]:

@@ -13,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from onlooker.envs.crew import Crew
-from onlooker.envs.delay import neutral
+from onlooker.envs.delay import neutral, split
 from onlooker.envs.engine import mujoco
 from onlooker.envs.tasks import Task
 
@@ -42,6 +42,11 @@ class Pool(ABC):
         self.episode = np.zeros(num_envs, np.int64)  # how many episodes each environment has begun
         self.elapsed = np.zeros(num_envs, np.int64)  # steps since its reset
         self.obs = np.zeros((num_envs, 0))
+
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lowest and the highest action [A], as a policy keeps them."""
+        return self.action_low.reshape(-1).astype(np.float32), self.action_high.reshape(-1).astype(np.float32)
 
     @property
     def obs_size(self) -> int:
@@ -108,11 +113,12 @@ class MujocoPool(Pool):
         max_episode_steps: int,
         action_space: gym.spaces.Box,
         threads: int,
-        delay: int = 0,
+        delay: float = 0,
     ) -> None:
         super().__init__(num_envs, seed, max_episode_steps, action_space)
         self._rest = neutral(action_space)
-        self._late = np.zeros((num_envs, delay, self.action_size))  # actions on their way, the oldest first
+        coming, self._held = split(delay, task.frame_skip)
+        self._late = np.zeros((num_envs, coming, self.action_size))  # actions on their way, the oldest first
         self.task, self.model = task, task.model
         self.has_reward = task.has_reward
         self.forward_speed = None if task.speed is None else np.zeros(num_envs)
@@ -121,10 +127,11 @@ class MujocoPool(Pool):
         self._arrays = [array for data in self.data for array in task.row.arrays(data)]
         self._rows = self._read_rows()
         self.obs = task.observe(self._rows).copy()
+        self._count = task.frame_skip  # physics steps at a time
         self._crew = Crew(self._simulate, min(threads, num_envs))
 
     def _simulate(self, data: mujoco.MjData) -> None:
-        mujoco.mj_step(self.model, data, self.task.frame_skip)
+        mujoco.mj_step(self.model, data, self._count)
         if self.task.feels_forces:
             mujoco.mj_rnePostConstraint(self.model, data)
 
@@ -132,17 +139,23 @@ class MujocoPool(Pool):
         return np.concatenate(self._arrays).reshape(self.num_envs, -1)
 
     def _arrived(self, action: np.ndarray) -> np.ndarray:
-        """The actions that are done now, if these are chosen now."""
-        coming = np.concatenate([self._late, action[:, None]], axis=1)
+        """The actions that are done now, if these are chosen now; what is still held from before is done."""
+        coming = np.concatenate([self._late, action[:, None]], axis=1).astype(action.dtype)
         self._late = coming[:, 1:]
-        return coming[:, 0].astype(action.dtype)
+        if self._held:
+            self._do(coming[:, 0], self._held)
+        return coming[:, 1 if self._held else 0]
+
+    def _do(self, action: np.ndarray, count: int) -> None:
+        for control, chosen in zip(self._controls, action):
+            control[:] = chosen
+        self._count = count
+        self._crew.run(self.data)
 
     def _advance(self, action: np.ndarray) -> Transition:
         if self._late.shape[1]:
             action = self._arrived(action)
-        for control, chosen in zip(self._controls, action):
-            control[:] = chosen
-        self._crew.run(self.data)
+        self._do(action, self.task.frame_skip - self._held)
         before, self._rows = self._rows, self._read_rows()
         reward, terminated = self.task.judge(before, self._rows, action)
         if self.task.speed is not None:

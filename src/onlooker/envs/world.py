@@ -17,6 +17,11 @@ ROBOTS = ("HalfCheetah", "Hopper", "Walker2d", "Ant")  # the paper's, in the ord
 MOST_STEPS = 1_000_000  # of an episode: unfinished ones are kept in memory whole
 LEAST, MOST = 1e-3, 1e3  # what a factor may be
 STEEPEST, LATEST = 45, 100  # degrees of a slope, control steps of a delay
+SOLVERS = {  # how MuJoCo computes, by its own words
+    "integrator": ("Euler", "RK4", "implicit", "implicitfast"),
+    "cone": ("pyramidal", "elliptic"),  # of the contact forces
+    "solver": ("PGS", "CG", "Newton"),  # of the constraints
+}
 Factor = float | Mapping[str, float]
 """One factor for the whole robot, or factors by name ({"torso": 2.0}); what is not named keeps its value."""
 
@@ -47,11 +52,14 @@ class Dynamics:
     """Factor on the time that a physics step takes, and so a control step."""
     slope: float = 0.0
     """Degrees by which the floor rises along x. Gravity is tilted, not the floor: heights are over the slope."""
-    delay: int = 0
-    """Control steps from an action's choice to its doing; before the first arrives, 0 is done."""
+    delay: float = 0
+    """Control steps from an action's choice to its doing; before the first arrives, 0 is done. Parts of a control step
+    are whole physics steps: 0.4 of five is two."""
+    solver: str = ""
+    """How MuJoCo computes: an integrator, a cone of contact forces, a solver, or several: RK4,elliptic."""
 
     def __post_init__(self) -> None:
-        checks = {"wind": _checked_wind, "slope": _checked_slope, "delay": _checked_delay}
+        checks = {"wind": _checked_wind, "slope": _checked_slope, "delay": _checked_delay, "solver": _checked_solver}
         for entry in fields(self):
             value = getattr(self, entry.name)
             checked = checks[entry.name](value) if entry.name in checks else _checked_factor(entry.name, value)
@@ -126,11 +134,26 @@ def _checked_slope(slope: Any) -> float:
     return float(slope)
 
 
-def _checked_delay(delay: Any) -> int:
-    whole = isinstance(delay, int | np.integer) and not isinstance(delay, bool)
-    if not whole or not 0 <= delay <= LATEST:
-        raise UserError(f"delay must be a whole number of control steps from 0 to {LATEST}, not {delay!r}")
-    return int(delay)
+def _checked_delay(delay: Any) -> float:
+    number = isinstance(delay, int | float | np.number) and not isinstance(delay, bool)
+    if not number or not 0 <= delay <= LATEST:
+        raise UserError(f"delay must be from 0 to {LATEST} control steps, not {delay!r}")
+    return int(delay) if delay == int(delay) else float(delay)
+
+
+def _checked_solver(given: Any) -> str:
+    words = [word.strip() for word in given.split(",")] if isinstance(given, str) and given else []
+    if not isinstance(given, str) or len(words) > len(SOLVERS):
+        raise UserError(f"solver must be up to {len(SOLVERS)} words such as RK4,elliptic, not {given!r}")
+    known = {name.lower(): name for names in SOLVERS.values() for name in names}
+    for word in words:
+        if word.lower() not in known:
+            raise UserError(f"solver: there is no {word!r}{nearest(word, known.values())}")
+    chosen = {known[word.lower()] for word in words}
+    for kind, names in SOLVERS.items():
+        if len(alike := [name for name in names if name in chosen]) > 1:
+            raise UserError(f"solver: {' and '.join(alike)} are both a kind of {kind}; name one")
+    return ",".join(name for names in SOLVERS.values() for name in names if name in chosen)
 
 
 def check_limit(steps: int) -> None:
@@ -156,9 +179,16 @@ def parse_wind(text: str) -> tuple[float, ...]:
     return speeds if len(speeds) != 1 else (*speeds, 0.0, 0.0)
 
 
+def parse_delay(text: str) -> float:
+    """`2` or `0.4`."""
+    return _checked_delay(float(text))
+
+
 WholeOption = Annotated[Factor | None, spelled(parse_factor, str, "X")]  # it has no parts with names
 FactorOption = Annotated[Factor | None, spelled(parse_factor, str, "X | NAME=X,...")]
 CountOption = Annotated[int | None, spelled(parse_count, str, "N")]
+DelayOption = Annotated[float | None, spelled(parse_delay, str, "N")]
+SolverOption = Annotated[str | None, spelled(str, str, "WORD,...")]
 Wind = Annotated[tuple[float, ...], spelled(parse_wind, str, "X | X,Y,Z")]
 
 
@@ -188,8 +218,10 @@ class Factors:
     """Factor on the time that a physics step takes, and so a control step."""
     slope: float | None = None
     """Degrees by which the floor rises along x."""
-    delay: CountOption = None
-    """Control steps from an action's choice to its doing."""
+    delay: DelayOption = None
+    """Control steps from an action's choice to its doing; 0.4 of five physics steps is two."""
+    solver: SolverOption = None
+    """How MuJoCo computes: Euler, RK4, implicit or implicitfast; pyramidal or elliptic; PGS, CG or Newton."""
 
     def given(self) -> dict[str, Any]:
         """The changes that were asked for."""

@@ -8,7 +8,7 @@ from onlooker.report.comparisons import reference
 from onlooker.report.panels import GREY, Level, Line, Panel, colors
 from onlooker.report.statistics import mean_and_spread
 from onlooker.report.variants import Group, choices, tell_apart, written
-from onlooker.report.world_names import FACTORS, changes, env_order, robot
+from onlooker.report.world_names import FACTORS, SHIPPED, changes, env_order, robot
 
 LEAST = 3  # values of a factor make a sweep
 
@@ -22,7 +22,7 @@ def sweeps(found: list[Group]) -> list[Panel]:
             continue
         alike = repr((group.method, sorted(choices(group.runs[0].config).items())))
         for factor in changed or FACTORS:  # the unchanged world belongs to every sweep
-            value = changed.get(factor, 1.0)
+            value = changed.get(factor, SHIPPED[factor])
             if isinstance(value, int | float):
                 place = places.setdefault((group.env, factor), {}).setdefault(alike, [])
                 place.append((float(value), group))
@@ -45,8 +45,10 @@ def _panel(
         lines.append(Line(group.label, shades[group.label], x, np.array(means), np.array(spreads)))
     level = reference([group for _, pairs in swept for _, group in pairs], "demo_return")
     levels = [Level("demonstration", GREY["demonstration"], level)] if np.isfinite(level) else []
-    title, name = f"{robot(env)}, factor on {factor}", f"sweep-{robot(env)}-{factor}"
-    return Panel(name, title, f"{factor}, times the expert's", "return", lines, levels, points=True)
+    title, label = f"{robot(env)}, {factor}", factor
+    if SHIPPED[factor] == 1:
+        title, label = f"{robot(env)}, factor on {factor}", f"{factor}, times the expert's"
+    return Panel(f"sweep-{robot(env)}-{factor}", title, label, "return", lines, levels, points=True)
 
 
 def _named(groups: list[Group]) -> list[Group]:

@@ -8,15 +8,18 @@ from onlooker.envs import world as worlds
 from onlooker.envs.world import ROBOTS
 
 PRESETS = {name: dynamics.changes for name, dynamics in worlds.PRESETS.items()}  # what each one changes
-FACTORS = tuple(worlds.Dynamics.__dataclass_fields__)
+SHIPPED = {name: field.default for name, field in worlds.Dynamics.__dataclass_fields__.items()}
+FACTORS = tuple(SHIPPED)
 
 
 def changes(world: dict[str, Any]) -> dict[str, Any]:
-    """What the world changes: its preset's factors, those given by themselves in their place, and none of 1."""
+    """What the world changes: its preset's factors, those given by themselves in their place."""
     given = {name: world[name] for name in FACTORS if world.get(name) is not None}
     found = PRESETS.get(world.get("dynamics", "none"), {}) | given
     found = {name: found[name] for name in FACTORS if name in found}
-    return {name: value for name, value in found.items() if value != 1 and not (name == "wind" and not any(value))}
+    return {
+        name: value for name, value in found.items() if (tuple(value) if name == "wind" else value) != SHIPPED[name]
+    }
 
 
 def dynamics_name(world: dict[str, Any]) -> str:
