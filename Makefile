@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: train test test-learning fuzz soak lint format bench clean
+.PHONY: train test test-learning fuzz soak lint format docs bench clean
 
 train: $(READY)
 	$(BIN)/onlooker train i2l --env HalfCheetah-v5 --dynamics low-gravity --steps 2e6 --video
@@ -36,6 +36,12 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The site, build/docs/index.html: pages, options and reference, then the interactive page of the results in it.
+docs: $(READY)
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --builder html docs build/docs
+	$(BIN)/onlooker report results/paper --out build/docs/report
+	@echo "open build/docs/index.html"
 
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
