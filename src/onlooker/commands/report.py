@@ -26,12 +26,17 @@ class Report:
     pack: Path | None = None
     """Write the runs as a small folder here, and no report: runs.csv, thinned curves, configs. What is packed there
     already stays."""
+    watch: bool = False
+    """Follow runs that are going on, or about to: a live page with curves, time left and films as they come, until all
+    are over. Then the report is written."""
 
 
 def run(argv: list[str]) -> int:
     """Write a report, or pack the runs."""
     args = parse(Report, argv, "onlooker report", Report.__doc__ or "")
     if args.pack is not None:
+        if args.watch:
+            raise UserError("choose one of --watch and --pack")
         if args.out is not None:
             raise UserError("choose one of --out and --pack")
         if os.path.realpath(args.pack) == os.path.realpath(args.results):
@@ -42,11 +47,16 @@ def run(argv: list[str]) -> int:
         return 0
     from onlooker.report.build import build
     from onlooker.report.inventory import counts
+    from onlooker.report.watch import watch
 
+    out = args.out or args.results / "report"
+    say = (lambda line: print(line, file=sys.stderr)) if sys.stderr.isatty() else (lambda line: None)
+    if args.watch:
+        _name_unreadable(watch(args.results, out, lambda line: print(line, flush=True), say))
+        return 0
     runs = load(args.results)
     _name_unreadable(runs)
-    say = (lambda line: print(line, file=sys.stderr)) if sys.stderr.isatty() else (lambda line: None)
-    written = build(runs, args.out or args.results / "report", say)
+    written = build(runs, out, say)
     print(f"{counts(runs)}\nthe report is {printable(str(written))}")
     return 0
 

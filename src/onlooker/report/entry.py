@@ -69,9 +69,14 @@ def thin(columns: dict[str, np.ndarray], rows: int = ROWS) -> dict[str, np.ndarr
     count = len(columns.get("steps", ()))
     if count == 0:
         return {}
-    chosen = np.unique(np.linspace(0, count - 1, min(count, rows)).round().astype(int))
+    chosen = evenly(count, rows)
     kept = {name: shortened(columns[name][chosen]) for name in CURVE if name in columns}
     return {name: column for name, column in kept.items() if np.isfinite(column).any()}
+
+
+def evenly(count: int, rows: int) -> np.ndarray:
+    """At most `rows` of the places 0 to `count` - 1, evenly spaced, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, min(count, rows)).round().astype(int))
 
 
 def shortened(values: np.ndarray) -> np.ndarray:

@@ -1,13 +1,15 @@
 """All runs under a folder, as run folders or packed."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from onlooker.errors import UserError, printable
 from onlooker.report.entry import ROWS, Run
 from onlooker.report.intake import Unreadable, clean, read_object
+from onlooker.report.output import MARK as REPORT
 from onlooker.report.output import is_report
+from onlooker.report.packed import MARK as PACKED
 from onlooker.report.packed import is_packed, unpack
 from onlooker.report.reading import read_run
 from onlooker.report.variants import named
@@ -20,6 +22,20 @@ def load(results: str | Path, rows: int = ROWS, skip: Path | None = None) -> lis
     results = Path(results)
     if not results.is_dir():
         raise UserError(f"there is no folder {printable(str(results))}")
+    runs = gather(results, rows, skip)
+    if all(run.state == "missing" for run in runs):
+        raise UserError(f"there are no runs in {printable(str(results))}")
+    return runs
+
+
+def gather(
+    results: Path,
+    rows: int = ROWS,
+    skip: Path | None = None,
+    read: Callable[[Path, str, int], Run] = read_run,
+    unpacked: Callable[[Path, str, int], list[Run]] = unpack,
+) -> list[Run]:
+    """Every run under a folder, if there are any. `read` reads a run folder, `unpacked` a packed one."""
     runs: dict[str, Run] = {}
     cells: list[str] = []
     for folder, files, failure in _walk(results, skip):
@@ -27,9 +43,9 @@ def load(results: str | Path, rows: int = ROWS, skip: Path | None = None) -> lis
         below = f"{name}/" if name else ""
         if failure:
             runs[name or "."] = Run(name or ".", "unreadable", failure)
-        elif is_packed(folder):
+        elif PACKED in files and is_packed(folder):
             try:
-                runs |= {run.name: run for run in unpack(folder, below, rows)}
+                runs |= {run.name: run for run in unpacked(folder, below, rows)}
             except Unreadable as refused:
                 said = f"no packed folder that can be read: {refused}"
                 if folder == results:
@@ -37,14 +53,12 @@ def load(results: str | Path, rows: int = ROWS, skip: Path | None = None) -> lis
                 runs[name] = Run(name, "unreadable", clean(said))
         elif RUN_FILES & files:
             name = name or printable(os.path.basename(os.path.realpath(folder)))
-            runs[name] = read_run(folder, name, rows)
+            runs[name] = read(folder, name, rows)
         if GRID in files:
             try:
                 cells += [below + cell for cell in _cells(folder / GRID)]
             except Unreadable as refused:
                 runs[below + GRID] = Run(below + GRID, "unreadable", clean(str(refused)))
-    if not runs:
-        raise UserError(f"there are no runs in {printable(str(results))}")
     for cell in cells:
         runs.setdefault(cell, Run(cell, "missing", "a cell of the grid that was never begun"))
     return named([runs[name] for name in sorted(runs, key=natural)])
@@ -61,18 +75,20 @@ def _walk(results: Path, skip: Path | None) -> Iterator[tuple[Path, set[str], st
         folder = waiting.pop()
         try:
             identity = _identity(folder)
-            names = sorted(os.listdir(folder))
+            with os.scandir(folder) as entries:
+                # A link to itself is no folder: `entry.is_dir` would fail on it.
+                is_folder = {e.name: os.path.isdir(e) if e.is_symlink() else e.is_dir() for e in entries}
         except OSError as failure:
             yield folder, set(), f"can't read the folder: {failure.strerror}"
             continue
-        if identity in seen or is_report(folder):
+        if identity in seen or (REPORT in is_folder and is_report(folder)):
             continue
         seen.add(identity)
-        folders = [name for name in names if os.path.isdir(folder / name)]
-        files = set(names) - set(folders)
+        files = {name for name, inner in is_folder.items() if not inner}
         yield folder, files, ""
         if not RUN_FILES & files:
-            waiting += [folder / name for name in reversed(folders) if not name.startswith(".")]
+            folders = sorted(is_folder.keys() - files, reverse=True)
+            waiting += [folder / name for name in folders if not name.startswith(".")]
 
 
 def _identity(folder: Path) -> tuple[int, int]:

@@ -100,25 +100,41 @@ def lines(stream: IO[bytes], name: str, most: int = LARGEST_TABLE) -> Iterator[s
         yield line.decode(errors="replace")
 
 
-def read_columns(text: Iterable[str], wanted: Iterable[str]) -> tuple[dict[str, np.ndarray], int]:
-    """The wanted columns of a CSV of numbers, and how many lines are not whole: a crash may leave half a line."""
-    header: list[str] = []
-    columns: dict[str, array] = {}
-    torn = 0
-    for line in text:
+class Columns:
+    """The wanted columns of a CSV of numbers, line by line. A line that is not whole is left out and counted."""
+
+    def __init__(self, wanted: Iterable[str]) -> None:
+        self._wanted = tuple(wanted)
+        self._header: list[str] = []
+        self._columns: dict[str, array] = {}
+        self.torn = 0
+
+    def add(self, line: str) -> None:
+        """The next line, with its end: a crash may leave half a line."""
         cells = line.rstrip("\r\n").split(",")
         whole = line.endswith("\n")
-        if not header and whole:
-            header = cells
-            columns = {name: array("d") for name in wanted if name in header}
-            continue
+        if not self._header and whole:
+            self._header = cells
+            self._columns = {name: array("d") for name in self._wanted if name in cells}
+            return
         try:
-            numbers = dict(zip(header, map(float, cells), strict=True))
+            numbers = dict(zip(self._header, map(float, cells), strict=True))
             if not whole or not abs(numbers.get("steps", 0.0)) <= LARGEST_NUMBER:
                 raise ValueError
         except ValueError:
-            torn += 1
-            continue
-        for name, column in columns.items():
+            self.torn += 1
+            return
+        for name, column in self._columns.items():
             column.append(numbers[name] if abs(numbers[name]) <= LARGEST_NUMBER else math.nan)
-    return {name: np.array(column) for name, column in columns.items()}, torn
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What there is of them."""
+        return {name: np.array(column) for name, column in self._columns.items()}
+
+
+def read_columns(text: Iterable[str], wanted: Iterable[str]) -> tuple[dict[str, np.ndarray], int]:
+    """The wanted columns of a CSV of numbers, and how many lines are not whole."""
+    columns = Columns(wanted)
+    for line in text:
+        columns.add(line)
+    return columns.arrays(), columns.torn

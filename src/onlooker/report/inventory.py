@@ -1,5 +1,7 @@
 """What is here and what is missing, in what runs of one name differ, and the hours that all of it took."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,13 @@ from onlooker.report.world_names import PRESETS, dynamics_order, env_order, robo
 
 def counts(runs: list[Run]) -> str:
     """44 runs: 30 finished, 14 unfinished."""
-    each = [(sum(run.state == state for run in runs), state) for state in STATES]
-    told = ", ".join(f"{count} {state}" for count, state in each if count)
-    return f"{len(runs)} run{'s' * (len(runs) != 1)}: {told}"
+    return listed(Counter(run.state for run in runs), STATES)
+
+
+def listed(found: Counter[str], names: Sequence[str]) -> str:
+    """How many runs there are of each name, in the order of the names."""
+    told = ", ".join(f"{found[name]} {name}" for name in names if found[name])
+    return f"{found.total()} run{'s' * (found.total() != 1)}: {told}"
 
 
 def is_partial(runs: list[Run]) -> bool:

@@ -1,7 +1,10 @@
 """The folder that a report goes to. Only what a report wrote is ever replaced."""
 
 import os
+import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from onlooker.errors import UserError, printable
@@ -10,6 +13,7 @@ from onlooker.storage import atomic, parse_json, write_json
 
 MARK = ".onlooker-report"  # names the files that a report wrote
 LARGEST_MARK = 64 << 20  # bytes
+LIVE = {"live.html", "live.js"}  # another process may be writing them: they stay when a report is written
 
 
 def is_report(folder: Path) -> bool:
@@ -23,7 +27,8 @@ def check(folder: Path) -> None:
         raise UserError(printable(f"{folder} is no folder; choose another --out"))
     # A report writes no links, and what one led to would be written instead.
     links = {name for name in _files(folder) if (folder / name).is_symlink()}
-    strangers = sorted(links or _files(folder) - _written(folder) - {MARK})
+    ours = _written(folder) | {MARK}
+    strangers = sorted(links or (name for name in _files(folder) - ours if _lasting(name) not in ours))
     if strangers:
         raise UserError(printable(f"{folder} holds {strangers[0]}, which no report wrote; choose another --out"))
 
@@ -32,28 +37,53 @@ def write(folder: Path, contents: dict[str, bytes | Path]) -> None:
     """Put files (their bytes, or where to copy them from) in the place of an earlier report's."""
     check(folder)
     before = _files(folder) & _written(folder)
-    try:
+    with _complaining(folder):
         folder.mkdir(parents=True, exist_ok=True)
         # Named before they are there: a report that is cut short can be written again.
         write_json(folder / MARK, sorted(before | contents.keys()))
         for name, content in contents.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with atomic(path) as stream:
-                if isinstance(content, bytes):
-                    stream.write(content)
-                else:
-                    with content.open("rb") as source:
-                        shutil.copyfileobj(source, stream)
-        for name in before - contents.keys():
+            _put(folder / name, content)
+        for name in before - contents.keys() - LIVE:
             path = folder / name
             path.unlink()
             while path.parent != folder and not any(path.parent.iterdir()):
                 path = path.parent
                 path.rmdir()
-        write_json(folder / MARK, sorted(contents))
+        write_json(folder / MARK, sorted(contents.keys() | (_written(folder) & LIVE)))
+
+
+def write_live(folder: Path, contents: dict[str, bytes]) -> None:
+    """Put files of a live page beside those of a report, if there is one. The caller has checked the folder."""
+    with _complaining(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        named = _written(folder)
+        if not contents.keys() <= named:
+            write_json(folder / MARK, sorted(named | contents.keys()))
+        for name, content in contents.items():
+            _put(folder / name, content)
+
+
+def _put(path: Path, content: bytes | Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic(path) as stream:
+        if isinstance(content, bytes):
+            stream.write(content)
+        else:
+            with content.open("rb") as source:
+                shutil.copyfileobj(source, stream)
+
+
+@contextmanager
+def _complaining(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as failure:
         raise UserError(printable(f"can't write to {folder}: {failure.strerror}")) from failure
+
+
+def _lasting(name: str) -> str:
+    """What a file will be called once it is whole: `storage.atomic` writes `live.js` as `.live.js.x2k4_8ab`."""
+    return re.sub(r"(^|/)\.([^/]+)\.[a-z0-9_]{8}$", r"\1\2", name)
 
 
 def _files(folder: Path) -> set[str]:

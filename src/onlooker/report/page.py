@@ -48,7 +48,7 @@ def page(sections: list[Section], runs: list[Run], headline: str, partial: bool)
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Onlooker: report</title>
-<style>{_part("page.css")}</style>
+<style>{part("page.css")}</style>
 </head>
 <body data-partial="{str(partial).lower()}">
 <h1>Onlooker: report</h1>
@@ -56,15 +56,15 @@ def page(sections: list[Section], runs: list[Run], headline: str, partial: bool)
 {told}<noscript><p class=partial>Curves need JavaScript. The folder figures has them as pictures.</p></noscript>
 <nav>{contents}</nav>
 {"".join(map(_section, sections))}
-<script type="application/json" id="data">{_embedded(data)}</script>
-<script>{_part("page.js")}</script>
+<script type="application/json" id="data">{embedded(data)}</script>
+<script>{part("charts.js")}{part("page.js")}</script>
 </body>
 </html>
 """
 
 
-def _part(name: str) -> str:
-    """The style or the script, which lie beside this module."""
+def part(name: str) -> str:
+    """A style or a script, which lie beside this module."""
     return files("onlooker.report").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -91,7 +91,7 @@ def _figure(panel: Panel) -> str:
     )
 
 
-def _embedded(data: Any) -> str:
+def embedded(data: Any) -> str:
     """JSON that can stand in a page: no `<` that could end the script."""
     return json.dumps(_plain(data), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 

@@ -92,7 +92,7 @@ def learning_curves(found: list[Group]) -> list[Panel]:
         with_curve = [group for group in members if any("return" in run.curve for run in group.runs)]
         curves = [group for group in with_curve if group.method not in AS_LEVELS] or with_curve
         levels = [level for group in members if group not in curves for level in _reached(group, shades)]
-        panel = _curves("curves", "return", curves, shades, members[0].setting, levels + _references(members))
+        panel = _curves("curves", "return", curves, shades, members[0].setting, levels + references(members))
         if panel.lines or levels:
             panels.append(panel)
     return panels
@@ -105,7 +105,7 @@ def action_curves(found: list[Group]) -> list[Panel]:
         if {group.method for group in members} & {"gail-sa", "airl"}:
             usual = [group for group in members if group.method == "i2l" and not group.variant]
             curves = usual + [group for group in members if group.method in ("gail-sa", "airl")]
-            panels.append(_curves("actions", "return", curves, shades, members[0].setting, _references(members)))
+            panels.append(_curves("actions", "return", curves, shades, members[0].setting, references(members)))
     return [panel for panel in panels if panel.lines]
 
 
@@ -129,7 +129,7 @@ def capacity_curves(number: int, members: dict[int, Group], found: list[Group]) 
     lines += [line for group in beside for line in curve(group, "return", COLORS["gail-s"])]
     name = f"capacity-{number}-{robot(first.env)}-{first.dynamics}"
     title = f"{robot(first.env)}, {first.dynamics}"
-    return Panel(name, title, "million steps", "return", lines, _references([*members.values(), *beside]))
+    return Panel(name, title, "million steps", "return", lines, references([*members.values(), *beside]))
 
 
 def bound_panels(found: list[Bound]) -> list[Panel]:
@@ -193,7 +193,8 @@ def _reached(group: Group, shades: dict[str, str]) -> list[Level]:
     return [Level(group.label, shades[group.label], mean, dashed=False)] if np.isfinite(mean) else []
 
 
-def _references(members: list[Group]) -> list[Level]:
+def references(members: list[Group]) -> list[Level]:
+    """What the demonstration, random and zero actions reach in a setting, as finished runs of it tell."""
     levels = (Level(label, GREY[label], reference(members, name)) for label, name in REFERENCES.items())
     return [level for level in levels if np.isfinite(level.y)]
 

@@ -3,8 +3,9 @@
 import math
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,15 +29,35 @@ BOUND = ("iteration", "expert_f", "buffer_f", "w1")
 MOST_STEPS = 1e15
 
 
-def read_run(folder: Path, name: str, rows: int) -> Run:
-    """The run in a folder, its curve in at most `rows` rows."""
+class Table(NamedTuple):
+    """What could be read of a CSV of numbers."""
+
+    columns: dict[str, np.ndarray]
+    torn: int
+    """Lines that are not whole."""
+    begun: bool
+    """Whether there is anything in it."""
+
+
+Reader = Callable[[Path, tuple[str, ...]], Table]
+
+
+def read_table(path: Path, wanted: tuple[str, ...]) -> Table:
+    """The wanted columns of a table."""
+    with opened(path, LARGEST_TABLE) as stream:
+        columns, torn = read_columns(lines(stream, path.name), wanted)
+        return Table(columns, torn, os.fstat(stream.fileno()).st_size > 0)
+
+
+def read_run(folder: Path, name: str, rows: int, read: Reader = read_table) -> Run:
+    """The run in a folder, its curve in at most `rows` rows. `read` reads its tables."""
     try:
         config = checked_config(read_object(folder / CONFIG))
     except Unreadable as failure:
         return Run(name, "unreadable", clean(str(failure)), folder=folder)
     notes: list[str] = []
-    metrics = _columns(folder / METRICS, CURVE, ("steps",), notes)
-    timing = _columns(folder / TIMING, TIMING_COLUMNS, TIMING_COLUMNS, notes)
+    metrics = _columns(read, folder / METRICS, CURVE, ("steps",), notes)
+    timing = _columns(read, folder / TIMING, TIMING_COLUMNS, TIMING_COLUMNS, notes)
     made = int(metrics["steps"][-1]) if len(metrics.get("steps", ())) else 0
     state, result = "finished", {}
     if os.path.lexists(folder / RESULT):
@@ -132,14 +153,14 @@ def _is_column(entry: Any) -> bool:
     return isinstance(entry, list) and all(number is None or isinstance(number, int | float) for number in entry)
 
 
-def _columns(path: Path, wanted: tuple[str, ...], needed: tuple[str, ...], notes: list[str]) -> dict[str, np.ndarray]:
+def _columns(
+    read: Reader, path: Path, wanted: tuple[str, ...], needed: tuple[str, ...], notes: list[str]
+) -> dict[str, np.ndarray]:
     """Columns of a table of the run; none if a needed one is not there, and `notes` says what is wrong."""
     if not os.path.lexists(path):
         return {}
     try:
-        with opened(path, LARGEST_TABLE) as stream:
-            columns, torn = read_columns(lines(stream, path.name), wanted)
-            begun = os.fstat(stream.fileno()).st_size > 0
+        columns, torn, begun = read(path, wanted)
     except Unreadable as failure:
         notes.append(str(failure))
         return {}
