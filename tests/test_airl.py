@@ -6,7 +6,7 @@ import numpy as np
 
 from onlooker.learning import networks, normalize
 from onlooker.learning.airl import AIRLOptions, airl
-from onlooker.learning.networks import PolicyOptions
+from onlooker.policies.actor import PolicyOptions
 from onlooker.types import Rows, Steps
 
 POLICY = PolicyOptions(squash=False, log_std_init=0.0)

@@ -78,6 +78,7 @@ FLOORS = [
     {"methods"},
     {"learning"},
     {"types"},
+    {"policies"},
 ]
 
 
@@ -96,6 +97,11 @@ def test_there_is_no_circle() -> None:
     packages = frozenset(name for name, path in MODULES.items() if path.name == "__init__.py")
     for module in MODULES.keys() - packages:
         assert module not in reach(module, packages), module
+
+
+def test_acting_needs_no_jax() -> None:
+    for module in (*inside("policies"), "onlooker.trained", "onlooker.evaluation"):
+        assert not reach(module) & {"jax", "jaxlib", "optax"}, module
 
 
 @pytest.mark.parametrize("package", ["envs", "demos"])

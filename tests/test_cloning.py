@@ -7,7 +7,7 @@ import numpy as np
 from onlooker.learning import cloning, networks, normalize
 from onlooker.learning.cloning import CloningOptions
 from onlooker.learning.inverse import InverseOptions, inverse
-from onlooker.learning.networks import PolicyOptions
+from onlooker.policies.actor import PolicyOptions
 from onlooker.types import Rows, Steps
 
 # s' = A s + B a, and an expert a = K s.

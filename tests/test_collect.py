@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from probes import Breaks, Probe, Stroll
 
-from onlooker.collect import WINDOW, Collector, Ended, HostPolicy
+from onlooker.collect import WINDOW, Collector, Ended
 from onlooker.envs.make import make_pool
 from onlooker.envs.pool import Pool
 from onlooker.errors import UserError
 from onlooker.learning import networks, normalize
-from onlooker.learning.networks import Actor, PolicyOptions
-from onlooker.learning.normalize import Stats
+from onlooker.policies.acting import HostPolicy
+from onlooker.policies.actor import Actor, PolicyOptions, Stats
 
 KEY = jax.random.key(0)
 

@@ -71,11 +71,11 @@ def test_the_oldest_go_first_and_nothing_stays_for_ever(tmp_path: Path) -> None:
 
 
 def test_what_jax_was_told_before_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    before = jax.config.jax_compilation_cache_dir
+    before = jax.config.values["jax_compilation_cache_dir"]
     monkeypatch.delenv("ONLOOKER_CACHE", raising=False)
     jax.config.update("jax_compilation_cache_dir", str(tmp_path))
     try:
         compiled.keep_compiled()
-        assert jax.config.jax_compilation_cache_dir == str(tmp_path)
+        assert jax.config.values["jax_compilation_cache_dir"] == str(tmp_path)
     finally:
         jax.config.update("jax_compilation_cache_dir", before)

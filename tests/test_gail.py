@@ -8,8 +8,8 @@ import pytest
 from onlooker.errors import UserError
 from onlooker.learning import networks
 from onlooker.learning.gail import Discriminator, GAILOptions, gail, reward_of
-from onlooker.learning.networks import PolicyOptions
 from onlooker.learning.rewards import RewardModel
+from onlooker.policies.actor import PolicyOptions
 from onlooker.types import Rows, Steps
 
 # A chain of four states, one-hot. The expert's occupancy and the learner's:

@@ -10,7 +10,7 @@ from walking import STATES, hopper, learned, same, walk
 
 from onlooker import api, config
 from onlooker.__main__ import main
-from onlooker.collect import Collector, HostPolicy
+from onlooker.collect import Collector
 from onlooker.demos import Demos
 from onlooker.envs.make import make_pool
 from onlooker.errors import UserError
@@ -18,6 +18,7 @@ from onlooker.learning import networks
 from onlooker.learning.updating import Updater
 from onlooker.methods.compose import Problem
 from onlooker.methods.watching import matching
+from onlooker.policies.acting import HostPolicy
 from onlooker.types import Rollout
 
 OPTIONS = config.make("i2l", critic={"steps": 2, "batch": 32}, discriminator={"exemplars": 64}).options

@@ -15,7 +15,7 @@ from onlooker.errors import UserError
 from onlooker.methods import METHODS
 from onlooker.methods.compose import Problem
 from onlooker.methods.watching import draws
-from onlooker.runs import policy_file
+from onlooker.policies import policy_file
 
 SMALL: dict[str, dict[str, Any]] = {
     "i2l": {"critic": {"steps": 2, "batch": 32}, "discriminator": {"exemplars": 64}},

@@ -9,8 +9,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from onlooker.learning import networks, normalize
-from onlooker.learning.networks import Actor, PolicyOptions
-from onlooker.learning.normalize import Stats
+from onlooker.policies.actor import Actor, PolicyOptions, Stats
 
 KEY = jax.random.key(0)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from onlooker.learning import normalize
-from onlooker.learning.normalize import Stats
+from onlooker.policies.actor import Stats
 
 
 def test_two_batches_by_hand() -> None:

@@ -12,15 +12,16 @@ import pytest
 from probes import Aim, Delayed, Endless, Follow, Probe
 from scipy import stats as scipy_stats
 
-from onlooker.collect import Collector, HostPolicy
+from onlooker.collect import Collector
 from onlooker.envs.make import EnvSource, make_pool
 from onlooker.learning import networks, normalize, ppo, rewards
 from onlooker.learning.descent import clipped_adam
-from onlooker.learning.networks import PolicyOptions
 from onlooker.learning.ppo import Acting, Batch, PPOOptions, Valuing
 from onlooker.learning.updating import Updater
 from onlooker.methods.compose import Problem, State
 from onlooker.methods.oracle import PPOMethod
+from onlooker.policies.acting import HostPolicy
+from onlooker.policies.actor import PolicyOptions
 from onlooker.types import Array, Method, Rows, Steps
 
 KEY = jax.random.key(0)

@@ -10,8 +10,8 @@ import pytest
 from test_ppo import KEY, POLICY, flat, rollout
 
 from onlooker.learning import networks, normalize, ppo
-from onlooker.learning.networks import PolicyOptions
 from onlooker.learning.ppo import PPOOptions, Valuing
+from onlooker.policies.actor import PolicyOptions
 
 
 def test_shared_noise_is_one_over_the_root_of_the_motors() -> None:

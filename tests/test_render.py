@@ -22,8 +22,9 @@ from onlooker.envs.make import make_env
 from onlooker.envs.world import Dynamics, World
 from onlooker.errors import UserError
 from onlooker.learning import networks
-from onlooker.learning.networks import PolicyOptions
-from onlooker.runs import policy_file
+from onlooker.policies import policy_file
+from onlooker.policies.actor import PolicyOptions
+from onlooker.policies.policy import Policy
 
 pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX; a command is no fork of us
 
@@ -68,7 +69,7 @@ def hopper_policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("policy") / "hopper.npz"
     options = PolicyOptions()
     actor = jax.device_get(networks.init_actor(jax.random.key(0), 11, 3, options))
-    policy_file.save(path, policy_file.Policy(actor, options, World(env="Hopper-v5"), {"method": "untrained"}))
+    policy_file.save(path, Policy(actor, options, World(env="Hopper-v5"), {"method": "untrained"}))
     return path
 
 

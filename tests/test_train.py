@@ -21,7 +21,8 @@ from onlooker import config, evaluation
 from onlooker.__main__ import main
 from onlooker.api import evaluate
 from onlooker.errors import UserError
-from onlooker.loop import Interrupted, train
+from onlooker.interrupts import Interrupted
+from onlooker.loop import train
 from onlooker.runs.checkpoint import newest_first
 from onlooker.start import Ready, begin, resume
 from onlooker.storage import load_arrays

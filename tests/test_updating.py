@@ -8,9 +8,10 @@ import pytest
 from walking import STATES, hopper, same
 
 from onlooker import config
-from onlooker.collect import Collector, HostPolicy
+from onlooker.collect import Collector
 from onlooker.demos import Demos
 from onlooker.learning.updating import Updater
+from onlooker.policies.acting import HostPolicy
 
 CRITIC = {"steps": 2, "batch": 32}
 METHODS: dict[str, tuple[Any, list[int]]] = {  # name: (options, parts in each stage)

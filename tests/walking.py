@@ -5,11 +5,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from onlooker.collect import Collector, HostPolicy
+from onlooker.collect import Collector
 from onlooker.envs.make import make_pool
 from onlooker.envs.pool import Pool
 from onlooker.learning.updating import Updater
 from onlooker.methods.compose import Problem
+from onlooker.policies.acting import HostPolicy
 from onlooker.types import Method, Rollout
 
 STATES = np.random.default_rng(0).standard_normal((200, 11)).astype(np.float32)

@@ -17,6 +17,7 @@ ROOMS = {
     "commands": "The command line",
     "methods": "The methods",
     "learning": "What methods learn with",
+    "policies": "A trained policy, and its files",
     "envs": "Worlds",
     "demos": "Demonstrations",
     "runs": "What is on disk",

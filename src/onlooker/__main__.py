@@ -18,6 +18,7 @@ commands
   grid FILE       many runs from one file, resumable, on Ray
   report RESULTS  tables, curves and comparisons from run folders: one page
   analyze RESULTS the lower bound of the paper, from I2L runs and an oracle
+  export RUN FILE a policy as ONNX or safetensors, for other programs
   demos           list, show, record, import, export and check demonstrations
 
 methods
@@ -44,7 +45,7 @@ physics
 The docs folder has a page for each method, the run folder and the demonstration format.
 """
 
-COMMANDS = ("train", "evaluate", "video", "demos", "grid", "analyze", "report")
+COMMANDS = ("train", "evaluate", "video", "demos", "grid", "analyze", "report", "export")
 
 
 def main(argv: list[str] | None = None) -> int:

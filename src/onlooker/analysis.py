@@ -24,7 +24,8 @@ from onlooker.learning.airl import airl
 from onlooker.learning.critic import CriticOptions, critic
 from onlooker.learning.rewards import RewardModel
 from onlooker.learning.squashing import as_drawn, unit
-from onlooker.runs import checkpoint, layout, policy_file
+from onlooker.policies import policy_file
+from onlooker.runs import checkpoint, layout
 from onlooker.runs.folder import RunFolder
 from onlooker.start import allow_named
 from onlooker.types import Steps

@@ -7,10 +7,10 @@ from onlooker import config, evaluation, loop
 from onlooker.envs.world import Factors
 from onlooker.importing import allow
 from onlooker.options.filling import fill
-from onlooker.runs import policy_file
-from onlooker.runs.layout import POLICY, read_metrics
-from onlooker.runs.policy_file import Policy
+from onlooker.policies.policy import Policy
+from onlooker.runs.layout import read_metrics
 from onlooker.start import begin
+from onlooker.trained import load
 
 
 class Run(NamedTuple):
@@ -21,8 +21,10 @@ class Run(NamedTuple):
 
     @property
     def policy(self) -> Policy:
-        """The trained policy."""
-        return policy_file.load(self.path / POLICY)
+        """The trained policy: action = run.policy(obs)."""
+        policy = load(self.path)
+        assert isinstance(policy, Policy)
+        return policy
 
     @property
     def metrics(self) -> dict[str, list[float]]:
@@ -46,7 +48,6 @@ def evaluate(
     run: Run | str | Path, *, episodes: int = 10, dynamics: str | None = None, **factors: Any
 ) -> dict[str, float]:
     """return_mean, return_std, length_mean and episodes of a run's policy, in its own world or under other physics."""
-    path = run.path if isinstance(run, Run) else Path(run)
-    policy = policy_file.load(path / POLICY if path.is_dir() else path)
+    policy = load(run.path if isinstance(run, Run) else run)
     world = policy.world.under(dynamics, fill(Factors, factors, "evaluate"))
     return evaluation.summarize(evaluation.evaluate(world, evaluation.by_policy(policy), episodes))

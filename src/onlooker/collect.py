@@ -1,7 +1,4 @@
-"""Policy x pool -> rollout: the only seam between numpy and JAX, with `evaluate`.
-
-Acting is numpy: for a handful of environments a call through jit costs many times what this small network does.
-"""
+"""Policy x pool -> rollout: the only seam between numpy and JAX."""
 
 from collections import deque
 from typing import Any, NamedTuple
@@ -10,36 +7,10 @@ import numpy as np
 
 from onlooker.envs.pool import Pool
 from onlooker.errors import UserError
-from onlooker.learning.networks import Actor, PolicyOptions
-from onlooker.learning.normalize import CLIP, EPS
-from onlooker.learning.squashing import Hands
+from onlooker.policies.acting import HostPolicy
 from onlooker.types import Episodes, Rollout, Steps
 
 WINDOW = 100_000  # `return` is the mean over the episodes that ended within this many steps
-
-
-class HostPolicy:
-    """An `Actor` in numpy, for a pool with these action bounds."""
-
-    def __init__(self, actor: Actor, options: PolicyOptions, low: np.ndarray, high: np.ndarray) -> None:
-        self._layers = [(np.asarray(layer["w"]), np.asarray(layer["b"])) for layer in actor.net]
-        self._mean = np.asarray(actor.stats.mean)
-        self._scale = 1 / np.sqrt(np.asarray(actor.stats.var) + np.float32(EPS))
-        self._std = np.exp(np.clip(np.asarray(actor.log_std), options.log_std_min, options.log_std_max))
-        self.action = Hands(low, high, options.squash)
-        """draws [N, A] -> what the environment is given for them"""
-
-    def draw(self, obs: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
-        """Gaussian draws [N, A] at raw observations [N, D], from standard normal noise; the mean without noise."""
-        x = (obs - self._mean) * self._scale
-        np.minimum(np.maximum(x, -CLIP, out=x), CLIP, out=x)  # np.clip takes five times as long to get going
-        for weight, bias in self._layers[:-1]:
-            x = x @ weight
-            x += bias
-            np.tanh(x, out=x)
-        weight, bias = self._layers[-1]
-        mean = x @ weight + bias
-        return mean if noise is None else mean + self._std * noise
 
 
 class Ended(NamedTuple):

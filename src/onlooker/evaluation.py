@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlooker import __version__
-from onlooker.collect import HostPolicy
 from onlooker.demos import Demos
 from onlooker.envs.make import pool_for
 from onlooker.envs.pool import Pool
 from onlooker.envs.world import World
 from onlooker.errors import UserError
-from onlooker.runs.policy_file import Policy
+from onlooker.policies.policy import Acts
 
 SEED = 2**32  # one more than a run's seed can be: evaluation episodes start where no training episode does
 
@@ -55,18 +54,16 @@ def record(pool: Pool, act: Behaviour) -> list[Recording]:
     return [recordings[i] for i in range(pool.num_envs)]
 
 
-def by_policy(policy: Policy) -> Callable[[Pool], Behaviour]:
-    """Act on the mean of the policy's Gaussian."""
+def by_policy(policy: Acts) -> Callable[[Pool], Behaviour]:
+    """Act as the policy thinks best: on the mean of its Gaussian."""
 
     def behave(pool: Pool) -> Behaviour:
-        actor = policy.actor
-        expected, given = actor.stats.mean.shape[0], pool.obs_size
+        expected, given = policy.obs_size, pool.obs_size
         if expected != given:
             raise UserError(f"the policy expects observations of {expected} numbers, the environment gives {given}")
-        if actor.log_std.shape[0] != pool.action_size:
-            raise UserError(f"the policy has {actor.log_std.shape[0]} actions, the environment {pool.action_size}")
-        host = HostPolicy(actor, policy.options, pool.action_low, pool.action_high)
-        return lambda obs: host.action(host.draw(obs.astype(np.float32), None))
+        if policy.action_size != pool.action_size:
+            raise UserError(f"the policy has {policy.action_size} actions, the environment {pool.action_size}")
+        return lambda obs: policy.means(obs.astype(np.float32))
 
     return behave
 

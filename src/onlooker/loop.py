@@ -1,29 +1,27 @@
 """THE loop: collect, update, log. Everything else is called from here."""
 
-import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
 
 from onlooker import __version__
-from onlooker.collect import Collector, HostPolicy
+from onlooker.collect import Collector
 from onlooker.envs.make import pool_for
 from onlooker.evaluation import by_policy, evaluate, reference_returns, summarize
+from onlooker.interrupts import Interrupted, stop_signals
 from onlooker.learning.updating import Updater
-from onlooker.runs import checkpoint, layout, policy_file
+from onlooker.policies import policy_file
+from onlooker.policies.acting import HostPolicy
+from onlooker.policies.policy import Policy
+from onlooker.runs import checkpoint, layout
 from onlooker.start import Ready
 
 SNAPSHOTS = 20  # evenly spaced over a run
 Listener = Callable[[int, dict[str, float]], None]
 """Called with (iterations done, metrics) after each iteration."""
-
-
-class Interrupted(Exception):
-    """The user asked to stop. Everything is saved."""
 
 
 def train(
@@ -67,7 +65,7 @@ def train(
                 if stop and not done:
                     raise Interrupted
         about = {"method": config.method, "seed": budget.seed, "steps": collector.steps, "version": __version__}
-        policy = policy_file.Policy(jax.device_get(method.actor(state)), method.policy, config.world, about)
+        policy = Policy(jax.device_get(method.actor(state)), method.policy, config.world, about, pool.bounds)
         policy_file.save(folder.path / layout.POLICY, policy)
         judged = summarize(evaluate(config.world, by_policy(policy)))
         result = about | collector.summary() | {f"eval_{name}": value for name, value in judged.items()}
@@ -78,23 +76,3 @@ def train(
     finally:
         folder.close()
         pool.close()
-
-
-@contextmanager
-def stop_signals() -> Iterator[list[int]]:
-    """A list that is empty until Ctrl-C or SIGTERM comes; a second Ctrl-C stops at once."""
-    heard: list[int] = []
-
-    def hear(number: int, frame: Any) -> None:
-        heard.append(number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    try:
-        before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
-    except ValueError:  # not the main thread: signals are somebody else's
-        before = {}
-    try:
-        yield heard
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

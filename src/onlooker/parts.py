@@ -8,12 +8,12 @@ from onlooker.learning.critic import Critic, CriticOptions, critic
 from onlooker.learning.exemplars import EliteOptions, Exemplars, from_demos, from_elite
 from onlooker.learning.exemplars import none as no_exemplars
 from onlooker.learning.gail import GAILOptions, gail
-from onlooker.learning.networks import Actor, PolicyOptions
 from onlooker.learning.ppo import PPOOptions
 from onlooker.learning.rewards import RewardModel
 from onlooker.methods.compose import Problem, compose
 from onlooker.methods.watching import Matching, Needs, Watching, matching, shown
 from onlooker.options.bounds import Bounds, Layers, NotNegative, Positive, Rate, Share, Times
+from onlooker.policies.actor import Actor, PolicyOptions
 from onlooker.types import Array, Episodes, Method, Metrics, Rollout, Rows, Steps
 
 __all__ = [

@@ -18,7 +18,8 @@ from onlooker.importing import allow
 from onlooker.learning.compiled import keep_compiled
 from onlooker.learning.squashing import EDGE, within_bounds
 from onlooker.methods.compose import Problem
-from onlooker.runs import layout, policy_file
+from onlooker.policies import policy_file
+from onlooker.runs import layout
 from onlooker.runs.folder import RunFolder
 from onlooker.types import Method
 

@@ -46,7 +46,9 @@ class Record(Factors):
     """Record whole deterministic episodes of a trained policy."""
 
     run: Annotated[Path | None, tyro.conf.Positional] = None
-    """A run folder, or a policy file."""
+    """A run folder, or a policy file: ours, or somebody else's .onnx with one input and one output."""
+    env: str | None = None
+    """The environment of a policy from another program."""
     expert: str | None = None
     """Or one of the shipped experts: ant, halfcheetah, hopper, walker2d."""
     out: Path = Path("demo.npz")
@@ -201,7 +203,7 @@ def _record(args: Record) -> None:
         if number is not None and not 1 <= number <= MOST_EPISODES:
             raise UserError(f"{flag} must be from 1 to {MOST_EPISODES:,}, not {number}")
     demos.check_new(args.out, args.overwrite)
-    policy = find_policy(args.run, args.expert, args.trust)
+    policy = find_policy(args.run, args.expert, args.trust, args.env)
     world = policy.world.under(args.dynamics, args)
     tried = max(args.episodes, args.best_of or 0)
     recordings = evaluate(world, by_policy(policy), tried)

@@ -12,9 +12,9 @@ from onlooker.demos import shipped
 from onlooker.envs.world import Factors
 from onlooker.errors import UserError, printable
 from onlooker.importing import allow
-from onlooker.runs import layout
-from onlooker.runs.policy_file import Policy
-from onlooker.runs.policy_file import load as load_policy
+from onlooker.policies import policy_file
+from onlooker.policies.policy import Acts
+from onlooker.trained import load
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,11 @@ class Evaluate(Factors):
     """Returns of whole deterministic episodes from fixed seeds, in the policy's own world or under other physics."""
 
     run: Annotated[Path | None, tyro.conf.Positional] = None
-    """A run folder, or a policy file."""
+    """A run folder, or a policy file: ours, or somebody else's .onnx with one input and one output."""
+    policy: Path | None = None
+    """The same, said by name."""
+    env: str | None = None
+    """The environment of a policy from another program."""
     expert: str | None = None
     """Or one of the shipped experts: ant, halfcheetah, hopper, walker2d."""
     episodes: int = 10
@@ -40,7 +44,9 @@ def run(argv: list[str]) -> int:
     from onlooker.evaluation import by_policy, evaluate, summarize
 
     args = parse(Evaluate, argv, "onlooker evaluate", Evaluate.__doc__ or "")
-    policy = find_policy(args.run, args.expert, args.trust)
+    if args.run is not None and args.policy is not None:
+        raise UserError(f"two policies are named, {args.run} and {args.policy}; name one")
+    policy = find_policy(args.run or args.policy, args.expert, args.trust, args.env)
     world = policy.world.under(args.dynamics, args)
     result = summarize(evaluate(world, by_policy(policy), args.episodes))
     if args.json:
@@ -54,21 +60,14 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def find_policy(run: Path | None, expert: str | None = None, trust: bool = False) -> Policy:
+def find_policy(run: Path | None, expert: str | None = None, trust: bool = False, env: str | None = None) -> Acts:
     """The policy of a run folder, of a policy file, or of a shipped expert; `trust` the environment that it names."""
     if (run is None) == (expert is None):
         raise UserError("name a run folder or a policy file, or a shipped expert with --expert")
     if expert is not None:
-        return load_policy(shipped.expert_path(expert))
+        return policy_file.load(shipped.expert_path(expert))
     assert run is not None
     if not run.exists():
         raise UserError(f"there is no run {run}")
-    path = run / layout.POLICY if run.is_dir() else run
-    if not path.exists() and not (run / layout.CONFIG).exists():
-        raise UserError(f"{run} is no run folder, and holds no {layout.POLICY}")
-    if not path.exists():
-        raise UserError(f"{run} holds no finished policy yet; go on with `onlooker train --resume {run}`")
-    policy = load_policy(path)
-    if trust:
-        allow(policy.world.env)
-    return policy
+    allow(env or "")
+    return load(run, env=env, trust=trust)

@@ -109,7 +109,8 @@ def run(argv: list[str]) -> int:
 
 
 def _train(ready: Ready, running: Running) -> int:
-    from onlooker.loop import Interrupted, Listener, train
+    from onlooker.interrupts import Interrupted
+    from onlooker.loop import Listener, train
     from onlooker.report.curve import draw_curve
 
     folder = ready.folder

@@ -14,7 +14,7 @@ from onlooker.demos import shipped
 from onlooker.envs.world import Factors, World
 from onlooker.errors import UserError, printable
 from onlooker.options.spelling import Count
-from onlooker.runs.policy_file import Policy
+from onlooker.policies.policy import Acts
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,9 @@ class Video(Factors):
     """A film of one deterministic episode, in the policy's own world or under other physics."""
 
     run: Annotated[Path | None, tyro.conf.Positional] = None
-    """A run folder, or a policy file."""
+    """A run folder, or a policy file: ours, or somebody else's .onnx with one input and one output."""
+    env: str | None = None
+    """The environment of a policy from another program."""
     expert: str | None = None
     """Or one of the shipped experts: ant, halfcheetah, hopper, walker2d."""
     out: Path | None = None
@@ -44,7 +46,7 @@ def run(argv: list[str]) -> int:
     from onlooker.envs.films import check_film_path, side_by_side, write_film
 
     args = parse(Video, argv, "onlooker video", Video.__doc__ or "")
-    policy = find_policy(args.run, args.expert, args.trust)
+    policy = find_policy(args.run, args.expert, args.trust, args.env)
     other, other_name = (None, None) if args.beside is None else find_other(args.beside, args.trust)
     out = args.out or default_film(args.run, args.expert)
     check_film_path(out)
@@ -66,7 +68,7 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def find_other(name: str, trust: bool = False) -> tuple[Policy, str | None]:
+def find_other(name: str, trust: bool = False) -> tuple[Acts, str | None]:
     """The policy of a run or a file, or else of the shipped expert of this name; and what to call an expert."""
     if not Path(name).exists() and shipped.robot_of(name) is not None:
         return find_policy(None, name), "expert"
@@ -81,7 +83,7 @@ def default_film(run: Path | None, expert: str | None) -> Path:
 
 
 def film_policy(
-    policy: Policy, world: World, seed: int, steps: int, name: str | None = None
+    policy: Acts, world: World, seed: int, steps: int, name: str | None = None
 ) -> tuple[list[np.ndarray], float, str]:
     """One deterministic episode: its pictures [H, W, 3], how many to show a second, and what to say of it.
 

@@ -156,7 +156,8 @@ def _cell(path: str, luggage: bytes | None, trusted: list[str]) -> tuple[str, by
 
 def _train(path: Path) -> str:
     """Go on with the run in this folder on one thread; what went wrong, or nothing. What it says goes to log.txt."""
-    from onlooker.loop import Interrupted, train
+    from onlooker.interrupts import Interrupted
+    from onlooker.loop import train
 
     spoke = time.monotonic()
 

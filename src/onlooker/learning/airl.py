@@ -8,10 +8,9 @@ import jax.numpy as jnp
 
 from onlooker.learning import discriminator, networks, normalize, squashing
 from onlooker.learning.descent import clipped_adam
-from onlooker.learning.networks import Actor, PolicyOptions
-from onlooker.learning.normalize import Stats
 from onlooker.learning.rewards import RewardModel, Sample
 from onlooker.options.bounds import Layers, NotNegative, Positive, Rate, Times
+from onlooker.policies.actor import Actor, PolicyOptions, Stats
 from onlooker.types import Array, Metrics, Params, Rows, Steps
 
 

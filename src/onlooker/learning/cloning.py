@@ -8,8 +8,8 @@ import optax
 
 from onlooker.learning import networks, normalize, squashing
 from onlooker.learning.descent import clipped_adam, descend, random_batches
-from onlooker.learning.networks import Actor, PolicyOptions
 from onlooker.options.bounds import Positive, Rate, Times
+from onlooker.policies.actor import Actor, PolicyOptions
 from onlooker.types import Array, Metrics, Params, Rows
 
 

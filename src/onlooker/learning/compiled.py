@@ -22,7 +22,7 @@ def keep_compiled() -> None:
     # A cache that can't be read or written costs time, and nothing else.
     warnings.filterwarnings("ignore", message="Error (reading|writing) persistent compilation cache")
     given = os.environ.get(VARIABLE, "")
-    if jax.config.jax_compilation_cache_dir is not None or given.lower() in ("off", "0", "no", "false"):
+    if _told() is not None or given.lower() in ("off", "0", "no", "false"):
         return
     folder = (Path(given) if given else _cache_folder()) / _processor()
     try:
@@ -33,6 +33,10 @@ def keep_compiled() -> None:
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def _told() -> str | None:
+    return jax.config.values["jax_compilation_cache_dir"]
 
 
 def prune(folder: Path, most: int = MOST_BYTES) -> None:

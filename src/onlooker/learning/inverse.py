@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from onlooker.learning import networks, normalize, squashing
 from onlooker.learning.descent import clipped_adam, descend, random_batches
-from onlooker.learning.normalize import Stats
 from onlooker.options.bounds import Layers, Positive, Rate, Times
+from onlooker.policies.actor import Stats
 from onlooker.types import Array, Metrics, Params, Rows, Steps
 
 

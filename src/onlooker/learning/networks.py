@@ -2,17 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from onlooker.errors import UserError
 from onlooker.learning import normalize
-from onlooker.learning.normalize import Stats
-from onlooker.options.bounds import Layers
+from onlooker.policies.actor import Actor, PolicyOptions
 from onlooker.types import Array, Params
 
 Initializer = Callable[[jax.Array, tuple[int, int]], jax.Array]
@@ -67,47 +63,11 @@ def gradient_penalty(g: Callable[[Array], Array], here: Array, there: Array, key
     return jnp.square(jnp.sqrt(jnp.square(slopes).sum(-1) + 1e-12) - 1).mean()
 
 
-@dataclass(frozen=True)
-class PolicyOptions:
-    """The policy: a diagonal Gaussian whose mean an MLP gives."""
-
-    hidden: Layers = (64, 64)
-    """Hidden layers of the policy and of the value function."""
-    squash: bool = True
-    """Squash actions with tanh into the action bounds; without it, the Gaussian's draw is clipped to them."""
-    log_std_init: float = 0.0
-    """The log standard deviation at the start."""
-    share_noise: bool = False
-    """Divide the deviation at the start (and at the end of a schedule) by the square root of the number of actions, so
-    that a robot with more motors is not thrown about more."""
-    log_std_min: float = -10.0
-    """Lowest log standard deviation."""
-    log_std_max: float = 2.0
-    """Highest log standard deviation."""
-
-    def __post_init__(self) -> None:
-        if self.log_std_min > self.log_std_max:
-            raise UserError(f"--policy.log-std-min {self.log_std_min} is above --policy.log-std-max {self.log_std_max}")
-
-
-class Actor(NamedTuple):
-    """All that acting takes."""
-
-    net: list[dict[str, Array]]  # normalised observation -> mean
-    log_std: Array  # [A]
-    stats: Stats  # of the observations
-
-
 def init_actor(key: jax.Array, obs_size: int, action_size: int, options: PolicyOptions) -> Actor:
     """A fresh policy."""
     net = init_mlp(key, (obs_size, *options.hidden, action_size), orthogonal, uniform_fan_in)
-    log_std = jnp.full(action_size, shared(options.log_std_init, action_size, options), jnp.float32)
+    log_std = jnp.full(action_size, options.shared(options.log_std_init, action_size), jnp.float32)
     return Actor(net, log_std, normalize.init(obs_size))
-
-
-def shared(log_std: float, action_size: int, options: PolicyOptions) -> float:
-    """The log standard deviation of each action, if this is that of all of them together."""
-    return log_std - 0.5 * math.log(action_size) if options.share_noise else log_std
 
 
 def clamp(log_std: Array, options: PolicyOptions) -> Array:

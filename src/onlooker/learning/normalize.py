@@ -1,22 +1,9 @@
 """Running mean and variance of a stream of batches."""
 
-from typing import NamedTuple
-
 import jax.numpy as jnp
 
+from onlooker.policies.actor import CLIP, EPS, Stats
 from onlooker.types import Array
-
-
-class Stats(NamedTuple):
-    """Mean and (population) variance of all rows seen so far."""
-
-    mean: Array  # [D]
-    var: Array  # [D]
-    seen: Array  # [] how many rows
-
-
-CLIP = 10.0  # normalised inputs are kept within +-10
-EPS = 1e-8
 
 
 def init(size: int) -> Stats:

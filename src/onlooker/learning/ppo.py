@@ -12,9 +12,8 @@ import optax
 from onlooker.learning import networks, normalize
 from onlooker.learning.descent import Known, clipped_adam, descend
 from onlooker.learning.gae import gae
-from onlooker.learning.networks import Actor, PolicyOptions
-from onlooker.learning.normalize import Stats
 from onlooker.options.bounds import NotNegative, Positive, Rate, Share, Times
+from onlooker.policies.actor import Actor, PolicyOptions, Stats
 from onlooker.types import Array, Metrics, Params, Steps
 
 UNITS_MEMORY = 100  # rollouts that the units of `normalize_values` look back on
@@ -162,7 +161,7 @@ def improve_policy(
     log_std = params["log_std"]
     if options.log_std_end is not None:
         now = policy.log_std_init + progress * (options.log_std_end - policy.log_std_init)
-        log_std = jnp.full_like(log_std, networks.shared(now, log_std.shape[0], policy))
+        log_std = jnp.full_like(log_std, policy.shared(now, log_std.shape[0]))
     metrics["entropy"] = networks.gaussian_entropy(networks.clamp(log_std, policy))
     metrics["reward"] = reward.mean()
     next_rate = None if acting.rate is None else adapted(acting.rate, metrics["kl"], options)

@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from onlooker.learning import normalize
-from onlooker.learning.networks import Actor
-from onlooker.learning.normalize import Stats
+from onlooker.policies.actor import Actor, Stats
 from onlooker.types import Array, Metrics, Rows, Steps
 
 Sample = Callable[[jax.Array, int], Rows]

@@ -24,18 +24,3 @@ def as_drawn(action: np.ndarray, low: Array, high: Array, squash: bool) -> np.nd
     if not squash:
         return action
     return np.arctanh(np.clip(within_bounds(action, low, high), -EDGE, EDGE)).astype(np.float32)
-
-
-class Hands:
-    """What the environment is given for a draw, in numpy, for these bounds."""
-
-    def __init__(self, low: np.ndarray, high: np.ndarray, squash: bool) -> None:
-        self._squash, self._low, self._high = squash, low.reshape(-1), high.reshape(-1)
-        if squash:
-            self._centre, self._reach = (self._high + self._low) / 2, (self._high - self._low) / 2
-
-    def __call__(self, draw: np.ndarray) -> np.ndarray:
-        """Actions [N, A] of draws [N, A]."""
-        if self._squash:
-            return self._centre + self._reach * np.tanh(draw)
-        return np.clip(draw, self._low, self._high)

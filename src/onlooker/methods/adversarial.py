@@ -8,10 +8,10 @@ from onlooker.demos import Demos
 from onlooker.learning.airl import AIRLOptions, airl
 from onlooker.learning.exemplars import from_demos
 from onlooker.learning.gail import GAILOptions, Sees, gail
-from onlooker.learning.networks import PolicyOptions
 from onlooker.learning.ppo import PPOOptions
 from onlooker.methods.compose import Problem, compose
 from onlooker.methods.watching import Matching, Needs, Watching, matching, shown, whole
+from onlooker.policies.actor import PolicyOptions
 from onlooker.types import Method
 
 

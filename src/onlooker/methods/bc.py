@@ -10,9 +10,9 @@ import optax
 from onlooker.demos import Demos
 from onlooker.learning import cloning, networks, normalize
 from onlooker.learning.cloning import CloningOptions
-from onlooker.learning.networks import Actor, PolicyOptions
 from onlooker.methods.compose import Problem
 from onlooker.methods.watching import Needs, Watching, shown, whole
+from onlooker.policies.actor import Actor, PolicyOptions
 from onlooker.types import Array, Method, Metrics, Rollout
 
 

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 
 from onlooker.learning import normalize, ppo
 from onlooker.learning.exemplars import Exemplars
-from onlooker.learning.networks import PolicyOptions
 from onlooker.learning.ppo import Acting, PPOOptions, Valuing
 from onlooker.learning.rewards import RewardModel
+from onlooker.policies.actor import PolicyOptions
 from onlooker.types import Array, Method, Metrics, Rollout, Rows, Stages, Steps
 
 SNAPSHOT_ROWS = 1000  # exemplars kept in a snapshot

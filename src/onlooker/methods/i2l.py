@@ -8,10 +8,10 @@ from onlooker.demos import Demos
 from onlooker.learning.airl import AIRLOptions, airl
 from onlooker.learning.critic import CriticOptions, critic
 from onlooker.learning.exemplars import EliteOptions, EliteState, from_elite
-from onlooker.learning.networks import PolicyOptions
 from onlooker.learning.ppo import PPOOptions
 from onlooker.methods.compose import Problem, compose
 from onlooker.methods.watching import Matching, Needs, matching
+from onlooker.policies.actor import PolicyOptions
 from onlooker.types import Array, Method, Steps
 
 

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from onlooker.demos import Demos
 from onlooker.learning import exemplars, rewards
-from onlooker.learning.networks import PolicyOptions
 from onlooker.learning.ppo import PPOOptions
 from onlooker.methods.compose import Problem, compose
 from onlooker.methods.watching import Needs
+from onlooker.policies.actor import PolicyOptions
 from onlooker.types import Method
 
 

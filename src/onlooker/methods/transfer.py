@@ -6,9 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 
 from onlooker.errors import UserError
-from onlooker.learning.networks import Actor
 from onlooker.methods.compose import Problem
 from onlooker.methods.watching import Needs
+from onlooker.policies.actor import Actor
 from onlooker.types import Array, Method, Metrics, Rollout
 
 

@@ -11,8 +11,9 @@ from onlooker import __version__, demos
 from onlooker.config import Config
 from onlooker.demos import Demos
 from onlooker.errors import UserError, printable
-from onlooker.runs import checkpoint, layout, policy_file
-from onlooker.runs.policy_file import Policy
+from onlooker.policies import policy_file
+from onlooker.policies.policy import Policy
+from onlooker.runs import checkpoint, layout
 from onlooker.runs.tensorboard import Events
 from onlooker.storage import atomic, locked, save_arrays, write_json
 
