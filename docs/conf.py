@@ -15,6 +15,7 @@ language = "en"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "filling_in", "docstrings"]
 myst_heading_anchors = 4  # as deep as a link may point, by the anchors that code hosts make
 
+highlight_language = "text"  # of blocks that name none: commands and what they print
 smartquotes = False  # quotes in a text may be typed on a command line
 toc_object_entries_show_parents = "hide"
 autodoc_typehints_format = "short"

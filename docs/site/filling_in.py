@@ -20,10 +20,9 @@ PAGES = {"../CHANGELOG.md": "changelog.md", "../CONTRIBUTING.md": "contributing.
 MODULES = ["onlooker.demos", "onlooker.report", "onlooker.parts"]
 
 CURVES = """\
-<iframe src="report/index.html" title="The report on these runs" loading="lazy"
-  style="width: 100%; height: 80vh; border: 1px solid var(--color-background-border)"></iframe>
+<p>The report on these runs: <a href="report/index.html#curves">curves to point at</a>, tables and every config:</p>
 
-<p>The same runs as one page with <a href="report/index.html">curves to point at, tables and every config</a>.</p>
+<iframe src="report/index.html" title="The report on these runs" loading="lazy"></iframe>
 """
 
 
@@ -84,7 +83,9 @@ def fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
     page = source[0]
     for outside, inside in PAGES.items():
         page = page.replace(f"({outside})", f"({inside})")
-    source[0] = re.sub(r"<!-- site: (\w+) -->", lambda marker: FILLED[marker[1]](page), page)
+    source[0], markers = re.subn(r"<!-- site: (\w+) -->", lambda marker: FILLED[marker[1]](page), page)
+    if markers:
+        app.env.note_reread()  # the page may be as it was, and the code another
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
