@@ -119,6 +119,9 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     assert "nothing is odd about it" in ran.stdout
     (result,) = (json.loads(path.read_text()) for path in tmp_path.glob("runs/*/result.json"))
     assert result["eval_return_mean"] > result["random_return"]
+    by_hand = re.search(r"one episode by hand earns (-?\d+)", ran.stdout)
+    assert by_hand is not None
+    assert int(by_hand[1]) > result["random_return"]
 
 
 def test_the_notebook_is_committed_without_what_it_printed() -> None:
