@@ -14,7 +14,7 @@ from typing import Any
 
 from onlooker.arrival import when_imported
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Dynamics", "Run", "__version__", "demos", "evaluate", "load", "report", "train"]
 
 when_imported("gymnasium", lambda: importlib.import_module("onlooker.envs.registration").register())
