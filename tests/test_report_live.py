@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -262,6 +263,21 @@ def test_what_is_over_is_written_once_and_left(tmp_path: Path, capsys: pytest.Ca
     assert (tmp_path / "out" / "tables" / "summary.csv").is_file()
     assert main(["report", str(tmp_path / "runs"), "--out", str(tmp_path / "out")]) == 0  # beside the live page
     assert (tmp_path / "out" / "live.html").is_file()
+
+
+def test_a_folder_that_went_away_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_run(tmp_path / "runs" / "a", finished=False)
+    said: list[str] = []
+    pauses = iter([lambda: shutil.rmtree(tmp_path / "runs"), lambda: signal.raise_signal(signal.SIGINT)])
+    monkeypatch.setattr(watch.time, "sleep", lambda seconds: next(pauses)())
+    monkeypatch.setattr(watch, "SPEAK", 0.0)
+    watch.watch(tmp_path / "runs", tmp_path / "runs" / "report", said.append)
+    assert said[1:] == [
+        "1 run: 1 running",
+        f"waiting: there is no run in {tmp_path}/runs yet. Ctrl-C ends this",
+        f"stopped; no run has begun in {tmp_path}/runs, so there is no page",
+    ]
+    assert not (tmp_path / "runs").exists()
 
 
 def test_what_just_ended_is_not_left_yet(tmp_path: Path) -> None:

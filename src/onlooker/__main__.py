@@ -16,7 +16,7 @@ commands
   evaluate RUN    returns of whole deterministic episodes, also under other physics
   video RUN       film a trained policy
   grid FILE       many runs from one file, resumable, on Ray
-  report RESULTS  tables, curves and comparisons from run folders: one page
+  report RESULTS  tables, curves and comparisons from run folders: one page; --watch follows runs that go on
   analyze RESULTS the lower bound of the paper, from I2L runs and an oracle
   export RUN FILE a policy as ONNX or safetensors, for other programs
   demos           list, show, record, import, export and check demonstrations

@@ -1,5 +1,6 @@
 """Following runs until they are over: the live page is written again whenever something changed."""
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from onlooker.report.following import QUIET, STATUSES, Followed, Following
 from onlooker.report.inventory import listed
 
 PAUSE = 3.0  # seconds between two looks, at least
-LONGEST_PAUSE = 30.0
+LONGEST_PAUSE = 60.0
 SHARE = 0.05  # of one core that looking may take: where a look takes long, the next one comes later
 SPEAK = 15.0  # seconds between two lines on the terminal
 PATIENCE = QUIET  # seconds without news before what is over is left: a film may come yet, and a grid tries again
@@ -33,7 +34,7 @@ def watch(results: Path, out: Path, say: Say, drawing: Say = lambda line: None) 
     following, followed = Following(results), list[Followed]()
     spoke, told = -SPEAK, ""
     try:
-        while True:
+        for looks in itertools.count():
             began = time.process_time()
             followed = following.look()
             over = _are_over(followed)
@@ -51,13 +52,13 @@ def watch(results: Path, out: Path, say: Say, drawing: Say = lambda line: None) 
                 spoke, told = time.monotonic(), line
             if over:
                 break
-            took = time.process_time() - began
+            took = time.process_time() - began if looks else 0.0  # the first one reads everything
             time.sleep(min(LONGEST_PAUSE, max(PAUSE, took / SHARE)))
         report = build([one.run for one in followed], out, drawing)
         page.show(followed, "finished")
         say(printable(f"all runs are over; the report is {report}"))
     except KeyboardInterrupt:
-        if page.is_there:
+        if page.is_there and followed:
             page.show(followed, "stopped")
         said = f"the page is {page.path}" if page.is_there else f"no run has begun in {results}, so there is no page"
         say(printable(f"stopped; {said}"))
@@ -74,8 +75,8 @@ class LivePage:
 
     @property
     def is_there(self) -> bool:
-        """Whether it was written."""
-        return self._at > 0
+        """Whether it was written, and nobody took it away."""
+        return self._at > 0 and self.path.is_file()
 
     def show(self, followed: list[Followed], ended: str = "") -> None:
         """Write it, if there is anything new or nothing was written for a while. ended: why this is the last time."""
