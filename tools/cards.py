@@ -12,10 +12,10 @@ PAGE = Path(__file__).parent.parent / "docs" / "cards.md"
 HEAD = """\
 # Cards of what ships
 
-Made by `python tools/cards.py` from the files' own notes; a test holds the page to them. How the experts were made is told
-in [the shipped experts](experts.md). All of it is made by this package, in simulation, with no data of anybody else's, and
-is under the MIT licence of the package. Robots and physics are Gymnasium's MuJoCo v5 as shipped. Made for: imitation
-learning, and comparisons of methods. Not for: a real robot; nothing here was ever on one.
+Made by `python tools/cards.py` from the files' own notes; a test holds the page to them. How the experts were made is
+told in [the shipped experts](experts.md). All of it is made by this package, in simulation, with no data of anybody
+else's, and is under the MIT licence of the package. Robots and physics are Gymnasium's MuJoCo v5 as shipped. Made for:
+imitation learning, and comparisons of methods. Not for: a real robot; nothing here was ever on one.
 """
 
 

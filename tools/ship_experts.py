@@ -15,7 +15,7 @@ from pathlib import Path
 from onlooker import demos
 from onlooker.demos.shipped import ROBOTS, robot_of
 from onlooker.evaluation import by_policy, evaluate, to_demos
-from onlooker.runs import policy_file
+from onlooker.policies import policy_file
 from onlooker.runs.folder import RunFolder
 from onlooker.runs.layout import read_json
 from onlooker.storage import atomic, sha256
@@ -32,7 +32,7 @@ def ship(run: RunFolder) -> None:
         "date": datetime.now(UTC).date().isoformat(),
         **{name: value for name, value in read_json(run.path / "result.json").items() if name != "hours"},
     }
-    policy = policy_file.load(run.path / "policy.npz")._replace(meta=made)
+    policy = replace(policy_file.load(run.path / "policy.npz"), meta=made)
     policy_file.save(ASSETS / f"{robot}-expert.npz", policy)
     recordings = evaluate(policy.world, by_policy(policy), RECORDED)
     full = [recording for recording in recordings if len(recording.reward) == horizon]
@@ -45,7 +45,7 @@ def ship(run: RunFolder) -> None:
     }.items():
         demo = replace(demo, meta=demo.meta | {"date": made["date"]})
         demos.save(ASSETS / f"{name}.npz", demo, overwrite=True)
-    print(f"{robot}: {made['full_episodes']} full, best {best.returns().mean():.0f}")
+    print(f"{robot}: {made['full_episodes']} full, best {best.meta['returns'][0]:.0f}")
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ deterministic episodes from fixed seeds, and the mean length.
 from onlooker.demos import shipped
 from onlooker.envs.world import PRESETS, Factors
 from onlooker.evaluation import by_chance, by_policy, by_rest, evaluate, summarize
-from onlooker.runs import policy_file
+from onlooker.policies import policy_file
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from onlooker.envs.make import pool_for
 from onlooker.envs.render import film, filming
 from onlooker.envs.world import Factors
 from onlooker.evaluation import by_policy, evaluate, summarize
-from onlooker.runs import policy_file
+from onlooker.policies import policy_file
 
 WORLDS = {
     "none": "at home",
