@@ -12,7 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import pytest
+
 CHROMIUM = shutil.which("chromium")
+browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no `chromium` on PATH to open the page with")
 
 
 class Chromium:

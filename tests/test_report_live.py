@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import CHROMIUM, Chromium
+from browsing import Chromium, browser
 from test_report_runs import make_config, make_run
 
 from onlooker.__main__ import main
@@ -21,8 +21,6 @@ from onlooker.report.following import Followed, Following
 from onlooker.report.growing import Growing
 from onlooker.report.remaining import expected_rate, recent_rate, until_all_done, whole_steps
 from onlooker.report.watch import LivePage
-
-browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no `chromium` on PATH to open the page with")
 
 
 def begin(folder: Path, seed: int = 0, steps: int = 20480) -> Path:

@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from browsing import CHROMIUM, browser
 from test_report_runs import BOUND, make_run
 
 from onlooker.__main__ import main
@@ -18,8 +19,6 @@ from onlooker.errors import UserError
 from onlooker.report import load, output, pack
 from onlooker.report.build import build
 from onlooker.report.gallery import films
-
-CHROMIUM = shutil.which("chromium")
 
 
 def make_results(folder: Path) -> Path:
@@ -90,9 +89,6 @@ def in_browser(page: Path, tmp_path: Path) -> Dom:
     shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     assert "</html>" in shown
     return Dom(shown)
-
-
-browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no `chromium` on PATH to open the page with")
 
 
 @browser
