@@ -118,11 +118,13 @@ def command(pid: int) -> str:
 
 
 def watch_memory(steps: int, folder: Path) -> None:
-    """Resident memory of a run after a tenth of its steps, and at its end; with the cheapest physics that there is."""
+    """Resident memory of a run after a tenth of its steps, and at its end; with the cheapest physics that there is, and
+    little learning, as it is the steps that count."""
     run = folder / "long"
     np.savez(folder / "demo.npz", obs=np.random.default_rng(0).normal(0, 0.1, (1000, 4)))
     world = ["--env", "InvertedPendulum-v5", "--demo", "demo.npz"]
-    process = start(["train", "i2l", *world, "--steps", str(steps), "--out", str(run)], folder)
+    brief = ["--ppo.epochs", "1", "--ppo.minibatches", "4", "--critic.steps", "2", "--discriminator.steps", "1"]
+    process = start(["train", "i2l", *world, *brief, "--steps", str(steps), "--out", str(run)], folder)
     at: dict[int, float] = {}
     while process.poll() is None:
         time.sleep(2)
