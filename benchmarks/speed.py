@@ -6,8 +6,8 @@ Prints one JSON object: {robot: {loop, physics, ratio, memory_mb, first_iteratio
 PPO as in the paper's setting (2048 steps an iteration, 5 epochs, 32 minibatches) through the real loop, run folder and
 all, in steps/s; `physics` replays the loop's own actions from its own states with nothing else, in the faster of two
 ways: mj_step in threads, or mujoco.rollout. `compiling_...` is of a first start, which has its programs to compile; all
-else is of a second one, which finds them kept. `i2l` is the full I2L loop and `i2l_ratio` its share of `loop`; so for each
-of the methods. Let nothing else run on the machine: the ratio is what counts, and it is only fair in one sitting.
+else is of a second one, which finds them kept. `i2l` is the full I2L loop and `i2l_ratio` its share of `loop`; so for
+each of the methods. Let nothing else run on the machine: the ratio is what counts, and it is only fair in one sitting.
 """
 
 import argparse
