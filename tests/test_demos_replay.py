@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from onlooker import config, start
 from onlooker.__main__ import main
 from onlooker.demos import Demos, load, replay, save, simulated
 from onlooker.demos.body import Body, Joint
@@ -88,8 +89,23 @@ def test_a_robot_of_your_own_from_a_table_to_a_replay(tmp_path, capsys, monkeypa
     capsys.readouterr()
     assert main(["demos", "check", "swing.npz", "--env", "mine.xml"]) == 0
     assert capsys.readouterr().out.startswith("fine:")
+    table[:, 0] = np.radians(table[:, 0])
+    np.savetxt("plain.csv", np.column_stack([t, table]), "%.9g", ",", header="time,hip,z,x", comments="")
+    assert main(["demos", "check", "plain.csv", "--robot", "mine.xml"]) == 0  # the same without being imported
+    assert capsys.readouterr().out.startswith("fine: plain.csv: 100 states of 5 numbers")
+    watched = start.show(config.make("i2l", env="mine.xml", demo="plain.csv"))
+    np.testing.assert_allclose(watched.obs, demo.obs, atol=1e-5)
     assert main(["demos", "check", "swing.npz"]) == 0  # a file does not choose what is compiled
     assert "not compared with the environment that it names, 'mine.xml': give it with --env" in capsys.readouterr().out
+    for words in (
+        ["train", "i2l", "--demo", "swing.csv", "--env", "mine.xml"],
+        ["demos", "show", "swing.csv", "--robot", "mine.xml"],
+    ):
+        assert main(words) == 2
+        said = capsys.readouterr().err
+        assert "swing.csv: column 'left hip' names no joint of mine.xml" in said
+        assert "`onlooker demos import` takes --rate, --map" in said
+        assert said.count("\n") == 1
     assert replay.remarks(demo, "mine.xml") == [
         "no joint leaves its range",
         "shank sinks 0.04 m into the floor at row 0",

@@ -83,8 +83,8 @@ def lower_bound(folder: RunFolder, oracle: RunFolder, f_from: int | None = None)
 def oracle_pairs(oracle: RunFolder, squash: bool) -> tuple[np.ndarray, np.ndarray]:
     """States of one deterministic episode of the oracle, and its actions as the imitator would draw them."""
     policy = policy_file.load(oracle.path / "policy.npz")
-    episode = evaluation.evaluate(policy.world, evaluation.by_policy(policy), 1)[0]
-    pool = pool_for(policy.world, 1, 0)
+    episode = evaluation.evaluate(oracle.world, evaluation.by_policy(policy), 1)[0]
+    pool = pool_for(oracle.world, 1, 0)
     pool.close()
     drawn = as_drawn(episode.action, pool.action_low, pool.action_high, squash)
     return episode.obs.astype(np.float32), drawn.astype(np.float32)

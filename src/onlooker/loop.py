@@ -30,7 +30,7 @@ def train(
     """Run, or go on with, a run to its end; the result."""
     folder, shown, method = ready
     config, budget = folder.config, folder.config.budget
-    pool = pool_for(config.world, budget.num_envs, budget.seed, threads)
+    pool = pool_for(folder.world, budget.num_envs, budget.seed, threads)
     key = jax.random.key(budget.seed)
     state = method.init(jax.random.fold_in(key, 0))
     update = Updater(method, threads)
@@ -67,9 +67,9 @@ def train(
         about = {"method": config.method, "seed": budget.seed, "steps": collector.steps, "version": __version__}
         policy = Policy(jax.device_get(method.actor(state)), method.policy, config.world, about, pool.bounds)
         policy_file.save(folder.path / layout.POLICY, policy)
-        judged = summarize(evaluate(config.world, by_policy(policy)))
+        judged = summarize(evaluate(folder.world, by_policy(policy)))
         result = about | collector.summary() | {f"eval_{name}": value for name, value in judged.items()}
-        result |= reference_returns(config.world, shown)
+        result |= reference_returns(folder.world, shown)
         result["hours"] = (seconds_before + time.monotonic() - began) / 3600
         folder.finish(result)
         return result

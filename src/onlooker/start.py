@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlooker import demos
 from onlooker.config import Config
-from onlooker.demos import Demos, shipped
-from onlooker.demos.simulated import odd
+from onlooker.demos import Demos, shipped, simulated
 from onlooker.envs.make import pool_for
 from onlooker.errors import UserError
 from onlooker.importing import allow
@@ -40,7 +38,7 @@ def begin(config: Config, out: Path | None = None, demo: Any = None) -> Ready:
     shown = show(config, demo)
     method = build(config, shown)
     if isinstance(shown, Demos) and (demo is not None or config.options.demo is not None):
-        for oddity in odd(shown, config.world.env, config.world.env_kwargs, roll=False):
+        for oddity in simulated.odd(shown, config.world.env, config.world.env_kwargs, roll=False):
             warnings.warn(oddity, UserWarning, stacklevel=2)
     return Ready(RunFolder.create(out or default_folder(config), config, shown), shown, method)
 
@@ -59,7 +57,7 @@ def resume(path: Path, steps: int | None = None, trust: bool = False) -> Ready:
     shown = folder.read_shown()
     if shown is None and folder.config.options.needs != "nothing":
         raise UserError(f"{path} can't go on: the recording that it watches is gone from it")
-    return Ready(folder, shown, build(folder.config, shown))
+    return Ready(folder, shown, build(replace(folder.config, world=folder.world), shown))
 
 
 def allow_named(path: Path) -> None:
@@ -136,7 +134,8 @@ def show(config: Config, demo: Any = None) -> Any:
     if options.needs == "policy":
         return policy_file.load_expert(_named(options.expert, shipped.robot_of(config.world.env), config, "--expert"))
     source = demo if demo is not None else _named(options.demo, _own_recording(config), config, "--demo")
-    recorded = demos.load(source).take(options.demo_episodes, options.demo_stride)
+    recorded = simulated.load(source, config.world.env, config.world.env_kwargs)
+    recorded = recorded.take(options.demo_episodes, options.demo_stride)
     if options.needs == "actions":
         if recorded.action is None:
             raise UserError(

@@ -1,5 +1,6 @@
 """A trained policy by any of its names: a run folder, a file, a shipped expert. Loads no jax."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from onlooker.demos import shipped
@@ -32,10 +33,11 @@ def load(source: str | Path, *, env: str | None = None, trust: bool = False) -> 
         return onnx_file.load(path, None if env is None else World(env=env))
     if env is not None:
         raise UserError(f"--env is for a policy from another program, an {ONNX} file; {source} says where it lives")
-    policy = policy_file.load(_file(path))
+    file = _file(path)
+    policy = policy_file.load(file)
     if trust:
         allow(policy.world.env)
-    return policy
+    return replace(policy, world=policy.world.kept_in(file.parent / layout.ROBOT))
 
 
 def _file(path: Path) -> Path:

@@ -19,6 +19,7 @@ from onlooker.importing import allow
 
 MOST_EPISODES = 10_000
 Source = Annotated[str, tyro.conf.Positional]
+Robot = Annotated[str | None, tyro.conf.arg(aliases=["--robot"])]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Show:
     """A file or a shipped one's name."""
     out: Path | None = None
     """The picture to write; DEMO.png by default."""
-    env: str | None = None
+    env: Robot = None
     """Replay it on the robot of this environment, as a film; say which joints leave their range, and how deep it sinks
     into the floor."""
     film: Path | None = None
@@ -75,7 +76,7 @@ class Import:
     """The recording."""
     out: Path = Path("demo.npz")
     """The demonstration file to write."""
-    env: str | None = None
+    env: Robot = None
     """The environment that it is of. It is compared with it, and the file says so."""
     overwrite: bool = False
     """Replace the file if it is there."""
@@ -111,7 +112,7 @@ class Check:
 
     demo: Source
     """A file or a shipped one's name."""
-    env: str | None = None
+    env: Robot = None
     """The environment that it is of, to compare it with; by default the one that it names."""
 
 
@@ -153,7 +154,7 @@ def _list(args: List) -> None:
 
 
 def _show(args: Show) -> None:
-    demo = demos.load(args.demo)
+    demo = _load(args.demo, args.env)
     print(describe(args.demo, demo))
     for key, value in demo.meta.items():
         print(f"  {brief(key)}: {brief(value, 800)}")
@@ -161,6 +162,15 @@ def _show(args: Show) -> None:
     wanted = args.env is not None or args.film is not None
     demos.plot(demo, out, _replay(demo, args) if wanted else _film_strip(demo))
     print(f"drawn to {printable(str(out))}")
+
+
+def _load(source: str, env: str | None, quiet: bool = False) -> Demos:
+    """A recording; by joints, if it is a table of an environment's robot."""
+    if env is None:
+        return demos.load(source, quiet=quiet)
+    from onlooker.demos import simulated
+
+    return simulated.load(source, env, quiet=quiet)
 
 
 def _film_strip(demo: Demos) -> list | None:
@@ -237,12 +247,7 @@ def _by_name(args: Import, env: str) -> Demos:
 
     renamed = motion.parse_map(args.map) if args.map is not None else {}
     how = motion.Reading(renamed, args.rate, args.degrees, args.smooth, args.fill)
-    body = simulated.body_of(env)
-    if not any(body.entries):
-        raise UserError(f"an observation of {env} is not made of joints, so columns can't be named after them")
-    left_out = [column for column, meaning in renamed.items() if meaning == motion.LEFT_OUT]
-    demo = motion.read(*spreadsheets.read_named(args.source, left_out), body, how)
-    return replace(demo, meta=demo.meta | {"source": Path(args.source).name})
+    return simulated.by_joints(args.source, env, None, how)
 
 
 def _export(args: Export) -> None:
@@ -254,7 +259,7 @@ def _export(args: Export) -> None:
 
 
 def _check(args: Check) -> None:
-    demo = demos.load(args.demo, quiet=True)
+    demo = _load(args.demo, args.env, quiet=True)
     odd = _compare(demo, args.env, roll=True)
     verdict = f"{odd} odd thing{'s' * (odd > 1)} about" if odd else "fine:"
     print(f"{verdict} {describe(args.demo, demo)}")

@@ -1,20 +1,52 @@
 """The robot that a recording is of, in MuJoCo. `onlooker.demos` itself never imports this: it would load MuJoCo."""
 
 import warnings
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
+from onlooker import demos
+from onlooker.demos import motion, spreadsheets
 from onlooker.demos.body import Body, Joint, Kind
 from onlooker.demos.dataset import Demos
+from onlooker.demos.motion import Reading
 from onlooker.demos.plausible import compare
 from onlooker.envs.engine import mujoco
 from onlooker.envs.make import EnvSource, make_env, make_pool
+from onlooker.errors import UserError
 
 KINDS: tuple[Kind, ...] = ("free", "ball", "slide", "hinge")  # in the order of MuJoCo's mjtJoint
 MANY, STEPS = 8, 120  # robots and control steps that show where chance leads
 LIMIT = 1000  # steps an episode, where the environment says nothing
+
+
+def load(source: Any, env: EnvSource, kwargs: dict[str, Any] | None = None, quiet: bool = False) -> Demos:
+    """As `demos.load`; but a table whose columns are named after joints is one of this environment's robot."""
+    if isinstance(source, str | Path) and spreadsheets.names_joints(source):
+        try:
+            source = by_joints(source, env, kwargs, Reading())
+        except UserError as failure:
+            told = str(failure)
+            more = "; `onlooker demos import` takes --rate, --map, --degrees, --smooth and --fill" * ("--" in told)
+            raise UserError(told + more) from None
+    return demos.load(source, quiet=quiet)
+
+
+def by_joints(table: str | Path, env: EnvSource, kwargs: dict[str, Any] | None, how: Reading) -> Demos:
+    """A table whose columns are named after the joints of the environment's robot."""
+    body = body_of(env, kwargs)
+    if not any(body.entries):
+        raise UserError(f"an observation of {body.name} is not made of joints, so columns can't be named after them")
+    left_out = [column for column, meaning in how.names.items() if meaning == motion.LEFT_OUT]
+    try:
+        demo = motion.read(*spreadsheets.read_named(table, left_out), body, how)
+    except UserError as failure:
+        told = str(failure)
+        raise UserError(told if told.startswith(str(table)) else f"{table}: {told}") from None
+    return replace(demo, meta=demo.meta | {"source": Path(table).name})
 
 
 def odd(demo: Demos, source: EnvSource, kwargs: dict[str, Any] | None = None, roll: bool = True) -> list[str]:

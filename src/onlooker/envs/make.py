@@ -18,9 +18,8 @@ from onlooker.envs.length import lift, lowest_point
 from onlooker.envs.memory import check_room, of_robot
 from onlooker.envs.pool import MujocoPool, Pool
 from onlooker.envs.robot_env import RobotEnv
-from onlooker.envs.robot_file import is_robot_file
 from onlooker.envs.robots import TASKS
-from onlooker.envs.world import Dynamics, World, check_limit
+from onlooker.envs.world import Dynamics, World, check_limit, is_robot_file
 from onlooker.errors import UserError, nearest
 from onlooker.failures import first_line, place
 from onlooker.importing import from_path, module_of

@@ -1,5 +1,6 @@
 """A robot's XML file: looked over, compiled by MuJoCo, and checked for what a robot needs."""
 
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,16 +14,11 @@ FOLDERS = ("meshdir", "texturedir", "assetdir")
 LARGEST = 20_000_000  # bytes of XML
 
 
-def is_robot_file(source: object) -> bool:
-    """Whether an environment is named by its XML file."""
-    return isinstance(source, str) and source.lower().endswith(".xml")
-
-
 def compile_robot(path: Path) -> mujoco.MjModel:
     """The model in a file, if one robot is in it that can be driven."""
     if not path.is_file():
         raise UserError(f"there is no file {printable(str(path))}")
-    _look_over(path, path.resolve().parent)
+    named_files(path)
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
     except (ValueError, mujoco.FatalError) as failure:
@@ -31,26 +27,57 @@ def compile_robot(path: Path) -> mujoco.MjModel:
     return model
 
 
-def _look_over(path: Path, folder: Path, seen: frozenset[Path] = frozenset()) -> None:
-    """Refuse files that MuJoCo would read from elsewhere: a robot from a stranger stays within its own folder."""
+def named_files(path: Path) -> list[Path]:
+    """Where in its folder the files of a robot lie, its own first: all that MuJoCo may read of those that are there.
+
+    What it would read from elsewhere is refused: a robot from a stranger stays within its own folder.
+    """
+    folder = path.parent.resolve()
+    found = [Path(path.name)]
+    folders: dict[str, Path] = {"": Path()}  # where files may lie -> the folder of the file that says so
+    named: dict[str, Path] = {}
+    looked_over = 0
+    while looked_over < len(found):
+        file = found[looked_over]
+        looked_over += 1
+        if file.suffix.lower() != ".xml":
+            continue
+        for element in _elements(path.parent / file):
+            for key, value in element.attrib.items():
+                if key in FOLDERS:
+                    folders.setdefault(value, file.parent)
+                elif key.startswith("file") and value:
+                    named.setdefault(value, file.parent)
+        places = {name: {Path(), within} for name, within in (folders | named).items()}
+        places |= {
+            f"{under}/{name}": {Path(), one, two}
+            for under, one in folders.items()
+            if under
+            for name, two in named.items()
+        }
+        for place, starts in places.items():
+            for start in starts:
+                whole = (folder / start / place).resolve()
+                if Path(place).is_absolute() or not whole.is_relative_to(folder):
+                    raise UserError(
+                        f"{path.parent / file} names {printable(place)}, which is outside of its folder {folder}"
+                    )
+                within = Path(os.path.normpath(start / place))
+                if whole.is_file() and within not in found:
+                    found.append(within)
+    return found
+
+
+def _elements(path: Path) -> list[ElementTree.Element]:
     if path.stat().st_size > LARGEST:
         raise UserError(f"{path} has more than {LARGEST:,} bytes")
     text = path.read_bytes()
     if b"<!ENTITY" in text:
         raise UserError(f"{path} declares entities, which no robot needs")
     try:
-        elements = list(ElementTree.fromstring(text).iter())
+        return list(ElementTree.fromstring(text).iter())
     except (ElementTree.ParseError, ValueError, LookupError) as failure:
         raise UserError(f"can't compile {path}: {printable(str(failure))}") from failure
-    folders = [value for e in elements for key, value in e.attrib.items() if key in FOLDERS]
-    named = [value for e in elements for key, value in e.attrib.items() if key.startswith("file") and value]
-    for place in (*folders, *named, *(f"{under}/{name}" for under in folders for name in named)):
-        for start in {folder, path.resolve().parent}:
-            whole = (start / place).resolve()
-            if Path(place).is_absolute() or not whole.is_relative_to(folder):
-                raise UserError(f"{path} names {printable(place)}, which is outside of its folder {folder}")
-            if whole.suffix.lower() == ".xml" and whole.is_file() and whole not in seen:
-                _look_over(whole, folder, seen | {whole})
 
 
 def _check(path: Path, model: mujoco.MjModel) -> None:

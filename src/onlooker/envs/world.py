@@ -6,6 +6,7 @@ Nothing here loads MuJoCo: configs, policies and reports say with it what a worl
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -156,6 +157,11 @@ def _checked_solver(given: Any) -> str:
     return ",".join(name for names in SOLVERS.values() for name in names if name in chosen)
 
 
+def is_robot_file(source: object) -> bool:
+    """Whether an environment is named by its XML file."""
+    return isinstance(source, str) and source.lower().endswith(".xml")
+
+
 def check_limit(steps: int) -> None:
     """Refuse a time limit that can't be."""
     if steps < 1:
@@ -252,6 +258,20 @@ class World(Factors):
         self.resolve()
         if self.max_episode_steps is not None:
             check_limit(self.max_episode_steps)
+
+    @property
+    def file(self) -> str | None:
+        """The XML file that the robot is from, where one is named."""
+        given = self.env if is_robot_file(self.env) else self.env_kwargs.get("xml_file")
+        return given if isinstance(given, str) else None
+
+    def kept_in(self, folder: Path) -> "World":
+        """The same world with the robot from its copy, if there is one in the folder."""
+        if self.file is None or not (copy := folder / Path(self.file).name).is_file():
+            return self
+        if is_robot_file(self.env):
+            return replace(self, env=str(copy))
+        return replace(self, env_kwargs=self.env_kwargs | {"xml_file": str(copy)})
 
     def under(self, dynamics: str | None, factors: Factors) -> "World":
         """The same robot elsewhere: another preset clears the old factors, single factors come on top."""

@@ -10,6 +10,8 @@ from typing import IO, Any
 from onlooker import __version__, demos
 from onlooker.config import Config
 from onlooker.demos import Demos
+from onlooker.envs import robot_copy
+from onlooker.envs.world import World
 from onlooker.errors import UserError, printable
 from onlooker.policies import policy_file
 from onlooker.policies.policy import Policy
@@ -38,8 +40,8 @@ class RunFolder:
             raise UserError(
                 f"{path} holds a run already; go on with `onlooker train --resume {path}`, or choose another --out"
             )
-        # A process that was killed while it made the folder leaves what is shown, and nothing else.
-        ours = {layout.DEMO, layout.EXPERT}
+        # A process that was killed while it made the folder leaves what is shown and the robot, and nothing else.
+        ours = {layout.DEMO, layout.EXPERT, layout.ROBOT}
         if path.exists() and (not path.is_dir() or any(entry.name not in ours for entry in path.iterdir())):
             raise UserError(f"{path} is there already and is no empty folder; choose another --out")
         try:
@@ -52,6 +54,7 @@ class RunFolder:
             demos.save(path / layout.DEMO, shown, overwrite=True)
         elif shown is not None:
             policy_file.save(path / layout.EXPERT, shown)
+        robot_copy.keep(config.world, path / layout.ROBOT)
         write_json(path / layout.CONFIG, {"format": layout.FORMAT, **config.to_json()})
         return RunFolder(path, config)
 
@@ -76,6 +79,11 @@ class RunFolder:
             return policy_file.load(self.path / layout.EXPERT)
         path = self.path / layout.DEMO
         return demos.load(path, quiet=True) if path.exists() else None
+
+    @property
+    def world(self) -> World:
+        """Where the learner lives; a robot from a file is the run's own copy of it."""
+        return self.config.world.kept_in(self.path / layout.ROBOT)
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ TIMING = "timing.csv"  # how long it took
 RESULT = "result.json"  # what it came to: a run that has it is finished
 DEMO = "demo.npz"  # what the method may see of the demonstrations
 EXPERT = "expert.npz"  # the policy that `transfer` is shown
+ROBOT = "robot"  # a robot's own file, and all that it is made of
 POLICY = "policy.npz"  # what was learned
 LOG = "log.txt"  # what a grid's cell said
 ANALYSIS = "analysis.json"  # what `onlooker analyze` measured
