@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from onlooker import config, start
+from onlooker import __version__, config, start
 from onlooker.__main__ import main
 from onlooker.config import Budget, Config
 from onlooker.envs.world import Factors, World, parse_wind
@@ -78,7 +78,7 @@ def test_json_and_back(settings: dict[str, Any]) -> None:
     back = Config.from_json(json.loads(text))
     assert back == made
     assert json.dumps(back.to_json()) == text
-    assert json.loads(text)["version"] == "0.1.0"
+    assert json.loads(text)["version"] == __version__
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,7 @@ def test_a_cluster_that_asks_for_a_token_is_joined_with_it_only(tmp_path, monkey
             head.wait(60)
 
 
+@pytest.mark.learning
 def test_the_smoke_grid_runs_every_method_and_its_report_names_them_all(tmp_path):
     cells = plan.read(Path(__file__).parents[1] / "grids" / "smoke.toml")
     assert fleet.run(cells, tmp_path / "out", ignore, jobs=2) == {}

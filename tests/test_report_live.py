@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,14 @@ from onlooker.report.following import Followed, Following
 from onlooker.report.growing import Growing
 from onlooker.report.remaining import expected_rate, recent_rate, until_all_done, whole_steps
 from onlooker.report.watch import LivePage
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard() -> Iterator[None]:
+    """A shell starts what it runs in the background with Ctrl-C ignored, and that is inherited."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def begin(folder: Path, seed: int = 0, steps: int = 20480) -> Path:

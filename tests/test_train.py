@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from onlooker import config, evaluation
+from onlooker import __version__, config, evaluation
 from onlooker.__main__ import main
 from onlooker.api import evaluate
 from onlooker.errors import UserError
@@ -225,7 +225,7 @@ def test_a_run_that_is_complete_stays_as_it_is(whole: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"version": "0.0.9"}, "was begun by onlooker 0.0.9, this is 0.1.0"),
+        ({"version": "0.0.9"}, f"was begun by onlooker 0.0.9, this is {__version__}"),
         ({"format": 99}, "is a run folder of format 99, and this version reads 1"),
         ({"budget": {"seed": 1, "steps": 1920, "num_envs": 4, "steps_per_iteration": 128}}, "another configuration"),
     ],
@@ -243,7 +243,7 @@ def test_another_version_or_config_is_refused(
     assert everything(half) == before
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": 1, "version": "0.1.0"}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", f'{{"format": 1, "version": "{__version__}"}}'])
 def test_a_damaged_config_is_refused(half: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
     (half / "config.json").write_text(text)
     before = everything(half)
