@@ -76,7 +76,12 @@ def test_a_run_goes_on_bit_for_bit_wherever_one_is_and_whatever_became_of_the_ro
     shutil.rmtree(robot.parent)
     shutil.move(tmp_path / "half", tmp_path / "elsewhere" / "moved")
     assert main(["evaluate", "moved", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["length_mean"] == 20
+    judged = json.loads(capsys.readouterr().out)
+    assert (judged["return_mean"], judged["return_std"], judged["length_mean"]) == (None, None, 20)  # it has no reward
+    assert judged["forward_speed_mean"] == told(Path("moved"))[1]["eval_forward_speed_mean"]
+    assert main(["evaluate", "moved", "--episodes", "2"]) == 0
+    said = capsys.readouterr().out
+    assert f"no reward is known, forward speed {judged['forward_speed_mean']:.2f} m/s, length 20, 2 episodes" in said
     policy = onlooker.load("moved/policy.npz")
     assert policy(STATES[0]).shape == (1,)
     assert policy.world.env == str(Path("moved/robot/arm.xml"))

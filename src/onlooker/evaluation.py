@@ -24,6 +24,7 @@ class Recording(NamedTuple):
     next_obs: np.ndarray  # [T, D]
     reward: np.ndarray  # [T]
     terminated: bool  # or else cut by the time limit
+    forward_speed: float | None = None  # m/s, the mean, where there is something to follow
 
     @property
     def ret(self) -> float:
@@ -46,11 +47,14 @@ def record(pool: Pool, act: Behaviour) -> list[Recording]:
         if not (np.isfinite(next_obs).all() and np.isfinite(reward).all()):
             raise UserError("the environment returned NaN or infinite numbers")
         for i in set(range(pool.num_envs)) - recordings.keys():
-            rows[i].append((obs[i], action[i], next_obs[i], reward[i]))
+            speed = 0.0 if pool.forward_speed is None else pool.forward_speed[i]
+            rows[i].append((obs[i], action[i], next_obs[i], reward[i], speed))
             if terminated[i] or truncated[i]:
-                obs_rows, actions, successors, rewards = (np.array(column) for column in zip(*rows[i]))
+                obs_rows, actions, successors, rewards, speeds = (np.array(column) for column in zip(*rows[i]))
                 rewards = rewards if pool.has_reward else np.full_like(rewards, np.nan)
-                recordings[i] = Recording(obs_rows, actions, successors, rewards, bool(terminated[i]))
+                mean_speed = None if pool.forward_speed is None else float(speeds.mean())
+                whole = Recording(obs_rows, actions, successors, rewards, bool(terminated[i]), mean_speed)
+                recordings[i] = whole
     return [recordings[i] for i in range(pool.num_envs)]
 
 
@@ -103,14 +107,16 @@ def reference_returns(world: World, shown: Any) -> dict[str, float]:
 
 
 def summarize(recordings: list[Recording]) -> dict[str, float]:
-    """return_mean, return_std, length_mean, episodes."""
+    """return_mean, return_std, length_mean, episodes; and forward_speed_mean where it is known."""
     returns = np.array([recording.ret for recording in recordings])
     lengths = np.array([len(recording.reward) for recording in recordings])
+    speeds = [recording.forward_speed for recording in recordings if recording.forward_speed is not None]
     return {
         "return_mean": float(returns.mean()),
         "return_std": float(returns.std()),
         "length_mean": float(lengths.mean()),
         "episodes": len(recordings),
+        **({"forward_speed_mean": float(np.mean(speeds))} if speeds else {}),
     }
 
 

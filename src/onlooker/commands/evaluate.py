@@ -1,6 +1,7 @@
 """onlooker evaluate: how good a policy is, at home or elsewhere."""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -34,7 +35,8 @@ class Evaluate(Factors):
     dynamics: str | None = None
     """Other physics than the policy's own: none, low-gravity, high-density, high-friction, high-damping."""
     json: bool = False
-    """Print one JSON object: return_mean, return_std, length_mean, episodes."""
+    """Print one JSON object: return_mean, return_std (null without a reward), length_mean, episodes; and
+    forward_speed_mean where a robot from its file says what to follow."""
     trust: bool = False
     """Import the code of a stranger's own environment, if the policy names one."""
 
@@ -50,13 +52,15 @@ def run(argv: list[str]) -> int:
     world = policy.world.under(args.dynamics, args)
     result = summarize(evaluate(world, by_policy(policy), args.episodes))
     if args.json:
-        print(json.dumps(result))
+        print(json.dumps({name: None if math.isnan(value) else value for name, value in result.items()}))
     else:
-        spread = f"{result['return_mean']:.1f} +- {result['return_std']:.1f}"
-        print(
-            f"{printable(world.env)} ({world.resolve()}): return {spread}, "
-            f"length {result['length_mean']:.0f}, {result['episodes']} episodes"
-        )
+        told = [f"return {result['return_mean']:.1f} +- {result['return_std']:.1f}"]
+        if math.isnan(result["return_mean"]):
+            told = ["no reward is known"]
+        if "forward_speed_mean" in result:
+            told.append(f"forward speed {result['forward_speed_mean']:.2f} m/s")
+        told += [f"length {result['length_mean']:.0f}", f"{result['episodes']} episodes"]
+        print(f"{printable(world.env)} ({world.resolve()}): {', '.join(told)}")
     return 0
 
 

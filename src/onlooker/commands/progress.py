@@ -52,10 +52,20 @@ class Progress:
         rate = (steps - first_steps) / max(now - began, 1e-9)
         ret = f"return {metrics['return']:.0f}" if metrics["episodes"] else "return -"
         if metrics["episodes"] and math.isnan(metrics["return"]):
-            ret = f"episodes of {metrics['episode_length']:.0f} steps"
+            ret = _without_return(metrics)
         if self._bars is not None:
             self._bars.update(self._task, completed=steps, rate=f"{rate:,.0f} steps/s", ret=ret)
         elif now - self._spoke > QUIET_SECONDS or steps >= self._total:
             self._spoke = now
             left = (self._total - steps) / max(rate, 1e-9)
             print(f"{steps:,.0f}/{self._total:,} steps  {rate:,.0f} steps/s  ETA {left:.0f} s  {ret}", flush=True)
+
+
+def _without_return(metrics: dict[str, float]) -> str:
+    """What there is to tell of a robot that has no reward."""
+    words = [f"no reward, episodes of {metrics['episode_length']:.0f} steps"]
+    if "forward_speed" in metrics:
+        words.append(f"{metrics['forward_speed']:.2f} m/s")
+    if math.isfinite(metrics.get("wasserstein", math.nan)):
+        words.append(f"Wasserstein {metrics['wasserstein']:.2f}")
+    return ", ".join(words)

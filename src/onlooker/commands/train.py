@@ -151,6 +151,9 @@ def _train(ready: Ready, running: Running) -> int:
         spread = f"{result['eval_return_mean']:.1f} +- {result['eval_return_std']:.1f}"
         print(f"eval_return {spread} over {result['eval_episodes']} deterministic episodes")
         print("for comparison: " + ", ".join(f"{name} {value:.1f}" for name, value in references.items()))
+    if "eval_forward_speed_mean" in result:
+        told = f"{result['eval_forward_speed_mean']:.2f} m/s, {result['eval_length_mean']:.0f} steps"
+        print(f"deterministic: {told}, over {result['eval_episodes']} episodes")
     if running.video:
         _film(ready)
     print(f"curve, metrics and policy are in {folder.path}")

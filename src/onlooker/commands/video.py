@@ -103,7 +103,7 @@ def film_policy(
     with filming(world.env, world.env_kwargs, world.resolve(), world.max_episode_steps) as env:
         every, fps = pace(env)
         frames, ret = film(env, act, seed, steps, every)
-    told = f"{world.resolve()}, return {ret:,.1f} in {(len(frames) - 1) / fps:.1f} s"
+    told = f"{world.resolve()}, {f'return {ret:,.1f} in ' * pool.has_reward}{(len(frames) - 1) / fps:.1f} s"
     return (
         frames,
         fps,
