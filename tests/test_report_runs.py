@@ -14,8 +14,10 @@ import pytest
 from onlooker import __version__
 from onlooker.errors import UserError
 from onlooker.report import curves, frame, load, pack
+from onlooker.report.comparisons import dynamics_tables
 from onlooker.report.entry import thin
 from onlooker.report.intake import read_columns
+from onlooker.report.unrewarded import unrewarded
 from onlooker.report.variants import groups
 from onlooker.report.world_names import dynamics_name, env_name
 from onlooker.runs.layout import FORMAT, NEUTRAL, RENAMED, completed, renamed
@@ -276,6 +278,27 @@ def test_worlds_are_named_by_what_they_change() -> None:
     assert env_name({"env": "Ant-v5", "env_kwargs": {"x": False}, "max_episode_steps": 5}) == (
         "Ant-v5 (max_episode_steps=5, x=false)"
     )
+
+
+def test_a_robot_without_a_reward_is_told_of_by_what_there_is(tmp_path: Path) -> None:
+    none = dict.fromkeys(
+        ["return", "eval_return_mean", "eval_return_std", "random_return", "zero_return", "demo_return"]
+    )
+    for seed, speed in ((0, 1.0), (1, 2.0)):
+        run = make_run(
+            tmp_path / f"r{seed}", env="robots/mine.xml", dynamics="none", seed=seed, ret=math.nan, result=none
+        )
+        header, *lines = (run / "metrics.csv").read_text().splitlines()
+        more = [f"{header},forward_speed", *(f"{line},{speed}" for line in lines)]
+        (run / "metrics.csv").write_text("\n".join(more) + "\n")
+    make_run(tmp_path / "other")
+    runs = load(tmp_path)
+    assert [run.note for run in runs] == ["", "", ""]  # nothing is amiss
+    (row,) = unrewarded(groups(runs)).rows
+    last = 3.0 / math.ceil(runs[0].asked_steps / runs[0].config["budget"]["steps_per_iteration"])
+    assert row[:7] == ["none", "robots/mine.xml", "I2L", runs[0].asked_steps, 2, 500.0, 1.5]
+    assert row[7] == pytest.approx(last, rel=1e-4)
+    assert [line[0] for table in dynamics_tables(groups(runs)) for line in table.rows if "mine" in line[0]] == []
 
 
 def test_only_seeds_are_averaged(tmp_path: Path) -> None:

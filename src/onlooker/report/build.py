@@ -28,6 +28,7 @@ from onlooker.report.panels import Panel
 from onlooker.report.paper import ABOUT, STEPS, paper_return
 from onlooker.report.sweeping import sweeps
 from onlooker.report.tables import comma_separated, markdown
+from onlooker.report.unrewarded import unrewarded
 from onlooker.report.variants import Group, groups, usable
 from onlooker.report.world_names import PRESETS, robot
 
@@ -101,7 +102,8 @@ def _here(runs: list[Run], found: list[Group]) -> Section:
 def _results(found: list[Group], glance: str) -> list[Section]:
     main = without_ablated(found)
     wide = summary(main)
-    nothing = [] if wide.rows else ["No run is finished yet."]
+    without = unrewarded(found)
+    nothing = [] if wide.rows or without.rows else ["No run is finished yet."]
     others = sorted({group.steps for group in main if group.steps != STEPS and _stated(group)})
     steps = (
         f" Not all of ours made 5 million steps: some made {', '.join(map('{:,}'.format, others))}." if others else ""
@@ -110,7 +112,15 @@ def _results(found: list[Group], glance: str) -> list[Section]:
     tables = [replace(table, note=ABOUT) for table in dynamics_tables(found)]
     totals, chances = aggregates(main), probabilities(found)
     curves, actions = panels.learning_curves(found), panels.action_curves(found)
-    sections = [Section("results", "Results", DEFINITIONS + nothing, [note] * bool(wide.rows), markup=glance)]
+    sections = [
+        Section(
+            "results",
+            "Results",
+            DEFINITIONS + nothing,
+            [*[note] * bool(wide.rows), *[without] * bool(without.rows)],
+            markup=glance,
+        )
+    ]
     if curves:
         sections.append(Section("curves", "Learning curves", CURVES, figures=_by_heading(curves)))
     if tables:

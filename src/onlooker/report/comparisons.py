@@ -7,6 +7,7 @@ import numpy as np
 from onlooker.report.paper import EXPERT, paper_return, verdict
 from onlooker.report.statistics import beats, beats_interval, iqm, iqm_interval, mean_and_spread
 from onlooker.report.tables import Beside, Column, Table
+from onlooker.report.unrewarded import has_reward
 from onlooker.report.variants import METHODS, Group, settings
 from onlooker.report.world_names import PRESETS, heading, robot
 
@@ -50,7 +51,9 @@ def dynamics_tables(found: list[Group]) -> list[Table]:
         Column("eval of demo", "share"),
     ]
     rows: dict[str, list[list]] = {}
-    for (env, dynamics), members in settings([group for group in found if group.finished]).items():
+    for (env, dynamics), members in settings(
+        [group for group in found if group.finished and has_reward(group)]
+    ).items():
         demonstration = reference(members, "demo_return")
         where = robot(env) if dynamics in PRESETS else f"{robot(env)}, {dynamics}"
         lines = [_row(group, demonstration) for group in members] + _reference_rows(env, members)

@@ -11,7 +11,8 @@ USABLE = ("finished", "unfinished", "failed")  # a table or figure may show thes
 STATES = (*USABLE, "missing", "unreadable", "duplicate")
 NUMBERS = ("return", "eval_return", "demo_return", "random_return", "zero_return", "hours")
 MORE_NUMBERS = ("eval_std", "steps_per_second")
-CURVE = ("steps", "return", "wasserstein", "episode_length", "elite_score_mean", "entropy")
+CURVE = ("steps", "return", "wasserstein", "episode_length", "elite_score_mean", "entropy", "forward_speed")
+LATER = ("forward_speed",)  # of these: not in every packed folder
 COLUMNS = (
     *("method", "variant", "env", "dynamics", "seed", "steps", *NUMBERS, "version"),
     *(*MORE_NUMBERS, "state", "note", "run"),

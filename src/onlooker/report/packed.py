@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from onlooker.errors import UserError, printable
-from onlooker.report.entry import COLUMNS, CURVE, MORE_NUMBERS, NUMBERS, ROWS, STATES, USABLE, Run, thin
+from onlooker.report.entry import COLUMNS, CURVE, LATER, MORE_NUMBERS, NUMBERS, ROWS, STATES, USABLE, Run, thin
 from onlooker.report.intake import LARGEST_NUMBER, Unreadable, clean, lines, opened, read_object
 from onlooker.report.reading import checked_analysis, checked_config, described
 from onlooker.report.variants import named
@@ -135,7 +135,7 @@ def _read_curves(path: Path, names: set[str]) -> dict[str, dict[str, np.ndarray]
             for count, line in enumerate(csv.DictReader(text), 1):
                 if count > ROWS * len(names):
                     raise Unreadable(f"{path.name} holds more than {ROWS} rows a run")
-                numbers = [_read_number(line[column]) for column in CURVE]
+                numbers = [_read_number(line.get(name, "") if name in LATER else line[name]) for name in CURVE]
                 if math.isfinite(numbers[CURVE.index("steps")]):
                     rows.setdefault(clean(line["run"]), []).append(numbers)
     except (csv.Error, EOFError, zlib.error, KeyError, ValueError, TypeError) as failure:

@@ -173,8 +173,10 @@ def _columns(
 
 
 def _silent(result: dict[str, Any]) -> list[str]:
-    """What a finished run does not tell."""
+    """What a finished run does not tell, though it could: a robot may have no reward."""
     names = ("return", "eval_return_mean")
+    if all(name in result and result[name] is None for name in (*names, "random_return")):
+        return []
     missing = [name for name in names if not math.isfinite(_number(result, name))]
     return [f"{RESULT} has no {' and no '.join(missing)}"] if missing else []
 
