@@ -28,9 +28,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlooker import storage
+from onlooker import importing, storage
 from onlooker.__main__ import main
 from onlooker.demos import Demos, save
+from onlooker.envs.world import Factors
 from onlooker.methods import METHODS
 from onlooker.options.bounds import ANY, _bounds_in
 
@@ -286,7 +287,9 @@ def policy_case(good: Good, rng: random.Random) -> Case:
         meta["world"] = meta["world"] | {"env": rng.choice((f"{PLANTED}:make", "os:system", f"{PLANTED}:Id-v0"))}
     else:
         meta["options"] = meta["options"] | {"hidden": rng.choice(([10**9], [64] * 100, [0], [-1], "x", [64, "x"], []))}
-    command = rng.choice((["evaluate", "p.npz"], ["evaluate", "p.npz", "--dynamics", "none"]))
+    command = rng.choice(
+        (["evaluate", "p.npz"], ["evaluate", "p.npz", "--dynamics", "none"], ["export", "p.npz", "p.onnx"])
+    )
     return Case(f"policy, {kind}", command, {"p.npz": good.sealed(arrays, meta)})
 
 
@@ -323,7 +326,7 @@ def run_case(good: Good, rng: random.Random) -> Case:
     return Case(f"run, {kind}", ["train", "--resume", "run"], files)
 
 
-LOOSE = ("env_kwargs", "wind", "gravity", "density", "friction", "damping", "armature", "stiffness", "gear")
+LOOSE = ("env_kwargs", *Factors.__dataclass_fields__)  # what may be of several kinds
 
 
 def report_case(good: Good, rng: random.Random) -> Case:
@@ -389,6 +392,7 @@ def wrong_with(case: Case, folder: Path) -> str:
     os.chdir(here)
     try:
         with quiet() as (out, err):
+            importing._typed.clear()  # what one case typed, another's file must not name
             code = main(case.argv)
     except BaseException:
         return "raised\n" + traceback.format_exc()

@@ -71,7 +71,7 @@ def _actor(arrays: dict[str, np.ndarray], options: PolicyOptions) -> Actor:
 
 
 def _bounds(arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
-    if ".low" not in arrays:
+    if not {".low", ".high"} & arrays.keys():
         return None
     low, high = (_array(arrays, name, arrays[".log_std"].shape) for name in (".low", ".high"))
     if not (low < high).all():
