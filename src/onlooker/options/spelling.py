@@ -52,7 +52,7 @@ def parse_dims(text: str) -> tuple[int, ...]:
         for part in text.split(","):
             first, _, last = part.partition("-")
             more = range(int(first), int(last or first) + 1)
-            if len(dims) + (more.stop - more.start) > MOST_DIMS:
+            if not 1 <= more.stop - more.start <= MOST_DIMS - len(dims):
                 raise ValueError
             dims.extend(more)
     except ValueError:
