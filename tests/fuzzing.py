@@ -12,12 +12,14 @@ import contextlib
 import dataclasses
 import gzip
 import io
+import itertools
 import json
 import math
 import os
 import random
 import resource
 import shutil
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -36,6 +38,7 @@ from onlooker.methods import METHODS
 from onlooker.options.bounds import ANY, _bounds_in
 
 MEMORY = 12 * 2**30  # of addresses: JAX and MuJoCo reserve some that they never touch
+PROCESS = 2000  # cases in one process
 PLANTED = "lies_in_wait"  # a module in the working folder that no data may have imported
 HOPPER = {"env": "Hopper-v5", "steps": 256, "num_envs": 2, "steps_per_iteration": 128}
 OK_TOO = ("report", "demo, torn")  # one bad run must not stop a report, and a changed byte may do no harm
@@ -420,12 +423,13 @@ def snapshot(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if "__pycache__" not in path.parts}
 
 
-def run(count: int, seed: int) -> list[str]:
-    """The failures of `count` cases."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def run(count: int, seed: int, first: int, last: int) -> list[str]:
+    """The failures among `count` cases, from the first of them to before the last."""
     failures = []
     with tempfile.TemporaryDirectory() as scratch:
-        for number, case in enumerate(all_cases(count, seed)):
+        cases = itertools.islice(enumerate(all_cases(count, seed)), first, last)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        for number, case in cases:
             folder = Path(scratch) / str(number)
             folder.mkdir()
             wrong = wrong_with(case, folder)
@@ -433,6 +437,7 @@ def run(count: int, seed: int) -> list[str]:
                 failures.append(f"{number} ({case.kind}): {case.argv}\n    {wrong}")
                 print(failures[-1], flush=True)
             shutil.rmtree(folder)
+    print(f"cases {first} to {min(last, count) - 1}: {len(failures)} failures", flush=True)
     return failures
 
 
@@ -440,7 +445,11 @@ if __name__ == "__main__":
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--cases", type=int, default=1000)
     words.add_argument("--seed", type=int, default=0)
+    words.add_argument("--first", type=int, help=argparse.SUPPRESS)
     given = words.parse_args()
-    found = run(given.cases, given.seed)
-    print(f"{given.cases} cases, {len(found)} failures")
-    sys.exit(bool(found))
+    if given.first is not None or given.cases <= PROCESS:
+        found = run(given.cases, given.seed, given.first or 0, (given.first or 0) + PROCESS)
+        sys.exit(bool(found))
+    # A process that has run thousands of commands has used up its addresses, so each has its part of them.
+    parts = [subprocess.run([sys.executable, *sys.argv, "--first", str(n)]) for n in range(0, given.cases, PROCESS)]
+    sys.exit(any(part.returncode for part in parts))

@@ -84,6 +84,11 @@ def main(argv: list[str] | None = None) -> int:
             said = f"{failure.filename or 'can not go on'}: {failure.strerror or failure}"
         print(f"onlooker: {printable(' '.join(said.split()))}", file=sys.stderr)
         return 2
+    except MemoryError:
+        if debug:
+            traceback.print_exc()
+        print("onlooker: there is not enough memory for this", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("onlooker: interrupted", file=sys.stderr)
         return 130

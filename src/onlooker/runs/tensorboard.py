@@ -1,12 +1,21 @@
 """Scalars for TensorBoard, written at once by the calling thread: a full disk is noticed where it happens."""
 
 import socket
+import sys
 import time
 from pathlib import Path
 
-from tensorboardX.proto.event_pb2 import Event, SessionLog
-from tensorboardX.proto.summary_pb2 import Summary
-from tensorboardX.record_writer import RecordWriter
+# Where torch is installed, tensorboardX imports it, which takes seconds: nothing here has need of it.
+_hides_torch = "torch" not in sys.modules
+if _hides_torch:
+    sys.modules["torch"] = None  # type: ignore[assignment]
+try:
+    from tensorboardX.proto.event_pb2 import Event, SessionLog
+    from tensorboardX.proto.summary_pb2 import Summary
+    from tensorboardX.record_writer import RecordWriter
+finally:
+    if _hides_torch:
+        del sys.modules["torch"]
 
 
 class Events:
