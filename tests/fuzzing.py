@@ -308,7 +308,9 @@ def run_case(good: Good, rng: random.Random) -> Case:
         part = rng.choice(("world", "budget", "options"))
         name = rng.choice(sorted(config[part]))
         wrong = [wrong for wrong in WRONG if not isinstance(wrong, type(config[part][name])) and wrong is not None]
-        new = rng.choice([w for w in wrong if not (isinstance(w, bool | int | float | dict) and name in LOOSE)])
+        new = rng.choice(
+            [w for w in wrong if not (name in LOOSE and (w == "" or isinstance(w, bool | int | float | dict)))]
+        )
         files["run/config.json"] = json_bytes(config | {part: config[part] | {name: new}})
     elif kind == "planted":
         key = rng.choice(("env", "method"))
