@@ -4,7 +4,6 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-EXTRAS ?= dev
 
 .PHONY: train test test-learning fuzz soak lint format docs bench wheel try-wheel clean
 
@@ -61,7 +60,7 @@ bench: $(READY)
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "onlooker needs Python 3.11 or newer; name one: make PYTHON=python3.12"; exit 2; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $(READY)
 
 clean:
