@@ -4,7 +4,6 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-
 .PHONY: train test test-learning fuzz soak lint format docs bench wheel try-wheel clean
 
 train: $(READY)
