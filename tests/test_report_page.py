@@ -228,8 +228,8 @@ def test_what_is_packed(results: Path, tmp_path: Path) -> None:
     assert (rows["half"]["state"], rows["half"]["return"], rows["half"]["steps"]) == ("unfinished", "", "10240")
     assert rows["old"]["state"] == "unreadable"
     lines = gzip.decompress((tmp_path / "packed" / "curves.csv.gz").read_bytes()).decode().splitlines()
-    assert lines[0] == "run,steps,return,wasserstein,episode_length,elite_score_mean,entropy"
-    assert "gail-s-s0,20480,700.25,,500,,0.1" in lines
+    assert lines[0] == "run,steps,return,wasserstein,episode_length,elite_score_mean,entropy,forward_speed"
+    assert "gail-s-s0,20480,700.25,,500,,0.1," in lines
     configs = json.loads((tmp_path / "packed" / "configs.json").read_text())
     assert configs["i2l-s0"] == json.loads((results / "i2l-s0" / "config.json").read_text())
     assert json.loads((tmp_path / "packed" / "analysis.json").read_text()) == {"i2l-s0": {"lower_bound": BOUND}}
