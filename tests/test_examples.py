@@ -31,7 +31,7 @@ def test_a_robot_of_dm_control_walks_as_a_recording_from_elsewhere(tmp_path: Pat
 
 @pytest.mark.learning
 def test_positions_in_degrees_teach_as_well_as_whole_states(tmp_path: Path) -> None:
-    """3,434 from the table and 3,313 from whole states after 500,000 steps of a longer run when this was written.
+    """3,434 from the table and 3,313 from whole states after 500,000 steps when this was written.
 
     From positions without velocities it runs backwards, and so it does from angles that are taken for radians.
     """
@@ -48,10 +48,10 @@ def test_positions_in_degrees_teach_as_well_as_whole_states(tmp_path: Path) -> N
 
 @pytest.mark.learning
 def test_watching_another_simulator_is_better_than_moving_its_policy_here(tmp_path: Path) -> None:
-    """The expert's own policy earns 1,910 here; 2,509 in training after 500,000 steps when this was written."""
+    """The expert's own policy earns 2,013 here; 4,058 after 600,000 steps when this was written."""
     runpy.run_path(str(EXAMPLES / "other_simulator.py"))["main"](tmp_path / "elsewhere.csv")
     here = {"env": "HalfCheetah-v5", "delay": 0.4, "gear": 0.7}
     transfer = onlooker.train("transfer", steps=2048, out=tmp_path / "transfer", threads=1, **here)
     recording = str(tmp_path / "elsewhere.csv")
     run = onlooker.train("i2l", demo=recording, steps=600_000, out=tmp_path / "i2l", threads=1, **here)
-    assert run.result["eval_return_mean"] > 1.2 * transfer.result["eval_return_mean"]
+    assert run.result["eval_return_mean"] > 1.3 * transfer.result["eval_return_mean"]
