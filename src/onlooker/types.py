@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import jax
 
-Array = Any
-"""A numpy array on the host, a jax.Array inside an update."""
+from onlooker.policies.actor import Array
+
 Params = Any
 """A pytree of arrays."""
 Metrics = dict[str, Any]

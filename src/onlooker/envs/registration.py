@@ -41,6 +41,6 @@ def make(robot: str, render_mode: str | None = None, dynamics: str = "none", **s
 
     factors = {name: settings.pop(name) for name in tuple(settings) if name in Factors.__dataclass_fields__}
     changed = resolve(dynamics, **factors)
-    made = make_env(robot, settings, changed, gym.spec(robot).max_episode_steps, render_mode)
+    made = make_env(robot, settings, changed.of_model, gym.spec(robot).max_episode_steps, render_mode)
     bare: gym.Env = made.unwrapped  # gym.make puts its own time limit around it
     return Delayed(bare, changed.delay) if changed.delay else bare

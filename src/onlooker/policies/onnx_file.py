@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from onlooker.envs.make import make_env
 from onlooker.envs.world import World
 from onlooker.errors import UserError, printable
 from onlooker.failures import first_line
 from onlooker.options.filling import fill
 from onlooker.policies.actor import CLIP, EPS
 from onlooker.policies.description import describe
-from onlooker.policies.policy import Acts, Policy
+from onlooker.policies.policy import Acts, Policy, limits_of
 from onlooker.storage import atomic, parse_json
 
 OPSET, IR = 13, 8  # of 2020 and 2021: what runs on a robot is seldom new
@@ -91,10 +90,7 @@ class OnnxPolicy(Acts):
 
     @cached_property
     def _limits(self) -> tuple[np.ndarray, np.ndarray]:
-        env = make_env(self.world.env, self.world.env_kwargs, None, self.world.max_episode_steps)
-        space: Any = env.action_space
-        env.close()
-        return space.low.reshape(-1), space.high.reshape(-1)
+        return limits_of(self.world)
 
     def means(self, obs: np.ndarray) -> np.ndarray:
         """What the network gives."""

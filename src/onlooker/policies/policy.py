@@ -74,13 +74,7 @@ class Policy(Acts):
         """The lowest and the highest action [A]: as the file says, or else as its environment does."""
         if self.bounds is not None:
             return self.bounds
-        from onlooker.envs.make import make_env
-
-        world = self.world
-        env = make_env(world.env, world.env_kwargs, world.resolve(), world.max_episode_steps)
-        space: Any = env.action_space
-        env.close()
-        return space.low.reshape(-1), space.high.reshape(-1)
+        return limits_of(self.world)
 
     @cached_property
     def host(self) -> HostPolicy:
@@ -98,6 +92,16 @@ class Policy(Acts):
         """Draws of the Gaussian, within the bounds."""
         noise = rng.standard_normal((len(obs), self.action_size))
         return self.host.action(self.host.draw(_double(obs), noise)).astype(np.float32)
+
+
+def limits_of(world: World) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest and the highest action [A] that the environment of a world takes."""
+    from onlooker.envs.make import make_env  # not before: a policy that knows its bounds acts without MuJoCo
+
+    env = make_env(world.env, world.env_kwargs, None, world.max_episode_steps)
+    space: Any = env.action_space
+    env.close()
+    return space.low.reshape(-1), space.high.reshape(-1)
 
 
 def _double(array: Any) -> np.ndarray:

@@ -12,7 +12,7 @@ from onlooker.errors import printable
 from onlooker.report.entry import evenly
 from onlooker.report.following import STATUSES, Followed
 from onlooker.report.gallery import link
-from onlooker.report.page import embedded, part
+from onlooker.report.page import embedded, head, part
 from onlooker.report.panels import Line, Panel, colors, references
 from onlooker.report.remaining import expected_rate, until_all_done
 from onlooker.report.variants import METHODS, Group, groups, settings
@@ -26,14 +26,7 @@ BEAT = 30.0  # seconds; the data is written this often even if nothing changed: 
 
 def page() -> bytes:
     """The page."""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Onlooker: live</title>
-<style>{part("page.css")}</style>
-</head>
+    return f"""{head("live")}
 <body>
 <h1>Onlooker: live</h1>
 <p id=written class=note>Reading live.js.</p>

@@ -42,14 +42,7 @@ def page(sections: list[Section], runs: list[Run], headline: str, partial: bool)
     }
     contents = "".join(f'<a href="#{section.name}">{html.escape(section.title)}</a>' for section in sections)
     told = f"<p class=partial><b>Partial results.</b> {html.escape(headline)}.</p>\n" if partial else ""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Onlooker: report</title>
-<style>{part("page.css")}</style>
-</head>
+    return f"""{head("report")}
 <body data-partial="{str(partial).lower()}">
 <h1>Onlooker: report</h1>
 <p>{"" if partial else html.escape(headline) + "."} <span class=note>Written by onlooker {__version__}.</span></p>
@@ -61,6 +54,18 @@ def page(sections: list[Section], runs: list[Run], headline: str, partial: bool)
 </body>
 </html>
 """
+
+
+def head(title: str) -> str:
+    """What a page begins with, up to its body."""
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Onlooker: {title}</title>
+<style>{part("page.css")}</style>
+</head>"""
 
 
 def part(name: str) -> str:
