@@ -6,20 +6,24 @@ import numpy as np
 import ot
 import pytest
 
-from onlooker.learning.critic import CriticOptions, CriticState, critic, score_rows, spectral_norm
+from onlooker.learning.critic import CriticOptions, CriticState, Draw, critic, score_rows, spectral_norm
 
 RNG = np.random.default_rng(0)
 EXPERT = RNG.standard_normal((1000, 3)).astype(np.float32)
 
 
-def trained(own: np.ndarray, options: CriticOptions, rounds: int) -> tuple[CriticState, float]:
-    made = critic(EXPERT, options)
-    states = jnp.asarray(own, jnp.float32)
-
+def drawn_from(states: np.ndarray) -> Draw:
     def sample(key: jax.Array, n: int) -> jax.Array:
-        return states[jax.random.randint(key, (n,), 0, len(own))]
+        return jnp.asarray(states, jnp.float32)[jax.random.randint(key, (n,), 0, len(states))]
 
-    fit = jax.jit(lambda state, key: made.fit(state, sample, key))
+    return sample
+
+
+def trained(
+    own: np.ndarray, options: CriticOptions, rounds: int, newest: np.ndarray = EXPERT
+) -> tuple[CriticState, float]:
+    made = critic(EXPERT, options)
+    fit = jax.jit(lambda state, key: made.fit(state, drawn_from(own), key, drawn_from(newest)))
     state, estimate = made.init(jax.random.key(0)), 0.0
     for round_number in range(rounds):
         state, metrics = fit(state, jax.random.key(round_number))
@@ -89,7 +93,7 @@ def test_warm_up_takes_5_4_3_2_times_the_steps():
         jax.debug.callback(lambda: calls.append(1))
         return jnp.asarray(EXPERT[:n])
 
-    fit = jax.jit(lambda state: made.fit(state, sample, jax.random.key(0))[0])
+    fit = jax.jit(lambda state: made.fit(state, sample, jax.random.key(0), sample)[0])
     state = made.init(jax.random.key(0))
     for _ in range(6):
         calls.clear()
@@ -103,6 +107,19 @@ def test_positive_penalty_lifts_g_above_zero():
     state, _ = trained(EXPERT + 1, CriticOptions(learning_rate=1e-3), 8)
     lifted = critic(EXPERT, CriticOptions()).g(state.net, jnp.asarray(EXPERT))
     assert float((lifted < 0).mean()) < 0.05
+
+
+def test_g_stays_positive_on_the_newest_states_if_asked_to():
+    """The buffer lies one unit from the expert, the newest episodes two units further on the same side."""
+    aside = np.array([1.0, 0.0, 0.0])
+    newest = EXPERT + 3 * aside
+    shares = []
+    for asked in (False, True):
+        options = CriticOptions(learning_rate=1e-3, positive_newest=asked)
+        state, _ = trained(EXPERT + aside, options, 8, newest)
+        shares.append(float((critic(EXPERT, options).g(state.net, jnp.asarray(newest)) < 0).mean()))
+    assert shares[0] > 0.5
+    assert shares[1] < 0.1
 
 
 def test_score_rows_equals_g_and_is_zero_behind_the_count():

@@ -118,7 +118,7 @@ def critic_w1(expert: np.ndarray, own: np.ndarray) -> float:
 
     @jax.jit
     def measure(key: jax.Array) -> jax.Array:
-        state, _ = made.fit(made.init(key), sample, key)
+        state, _ = made.fit(made.init(key), sample, key, sample)
         return made.g(state.net, jnp.asarray(expert)).mean() - made.g(state.net, cloud).mean()
 
     return float(measure(jax.random.key(0)))

@@ -46,6 +46,9 @@ class CriticOptions:
     """Weight of (|gradient| - 1)^2 between expert and buffer states."""
     positive_penalty: NotNegative = 2.0
     """Weight of relu(-g) on both classes: keeps g positive, so that longer episodes have higher sums."""
+    positive_newest: bool = False
+    """Keep g positive on the newest episodes' states too, not only on what is in the buffer already: where it is
+    negative on them, a short fall beats a long episode."""
     max_grad_norm: Positive = 10.0
     """Gradient norm, clipped."""
     normalize: bool = False
@@ -53,6 +56,10 @@ class CriticOptions:
     reward: NotNegative = 0.0
     """Weight of g in the policy's reward: besides f, a step is worth this much of the g of the state that it leads to.
     0 leaves it to the buffer alone to come closer to the expert, as the paper does."""
+
+
+Draw = Callable[[jax.Array, int], Array]
+"""(key, n) -> n raw states [n, S]"""
 
 
 class CriticState(NamedTuple):
@@ -70,8 +77,8 @@ class Critic(NamedTuple):
     """key -> state"""
     g: Callable[[Params, Array], Array]
     """(net, raw states [..., S]) -> values [...]"""
-    fit: Callable[[CriticState, Callable[[jax.Array, int], Array], jax.Array], tuple[CriticState, Metrics]]
-    """(state, draw n buffer states, key) -> (state, metrics)"""
+    fit: Callable[[CriticState, Draw, jax.Array, Draw], tuple[CriticState, Metrics]]
+    """(state, draw n buffer states, key, draw n of the newest episodes' states) -> (state, metrics)"""
 
 
 def critic(expert: Array, options: CriticOptions) -> Critic:
@@ -90,23 +97,25 @@ def critic(expert: Array, options: CriticOptions) -> Critic:
     def g(net: Params, states: Array) -> Array:
         return networks.value(net, states if stats is None else normalize.apply(stats, states))
 
-    def loss(net: Params, real: Array, own: Array, key: jax.Array) -> tuple[Array, Array]:
+    def loss(net: Params, real: Array, own: Array, new: Array | None, key: jax.Array) -> tuple[Array, Array]:
         g_real, g_own = g(net, real), g(net, own)
         estimate = g_real.mean() - g_own.mean()
         negative = jax.nn.relu(-g_real).mean() + jax.nn.relu(-g_own).mean()
+        if new is not None:
+            negative += jax.nn.relu(-g(net, new)).mean()
         total = -estimate + options.positive_penalty * negative
         if options.lipschitz == "gradient-penalty":
             total += options.gradient_penalty * networks.gradient_penalty(lambda s: g(net, s), real, own, key)
         return total, estimate
 
-    def fit(
-        state: CriticState, sample: Callable[[jax.Array, int], Array], key: jax.Array
-    ) -> tuple[CriticState, Metrics]:
+    def fit(state: CriticState, sample: Draw, key: jax.Array, newest: Draw) -> tuple[CriticState, Metrics]:
         def step(number: Array, carry: tuple[Params, Any, Array]) -> tuple[Params, Any, Array]:
             net, opt, estimates = carry
-            real_key, own_key, mix_key = jax.random.split(jax.random.fold_in(key, number), 3)
+            real_key, own_key, new_key, mix_key = jax.random.split(jax.random.fold_in(key, number), 4)
             real = expert[jax.random.randint(real_key, (options.batch,), 0, len(expert))]
-            grads, estimate = jax.grad(loss, has_aux=True)(net, real, sample(own_key, options.batch), mix_key)
+            own = sample(own_key, options.batch)
+            new = newest(new_key, options.batch) if options.positive_newest else None
+            grads, estimate = jax.grad(loss, has_aux=True)(net, real, own, new, mix_key)
             direction, opt = descent.update(grads, opt)
             net = jax.tree.map(lambda p, d: p - options.learning_rate * d, net, direction)
             if options.lipschitz == "clamp":

@@ -94,9 +94,17 @@ def from_elite(
         ends = jnp.zeros(options.capacity * shape[0], jnp.float32) if options.weigh > 0 else None
         return EliteState(critic.init(key), elite_buffer.init(options.capacity, *shape), ends)
 
-    def fit_critic(state: EliteState, key: jax.Array) -> tuple[CriticState, Metrics]:
+    def fit_critic(state: EliteState, episodes: Episodes, key: jax.Array) -> tuple[CriticState, Metrics]:
+        def residents(key: jax.Array, n: int) -> Array:
+            return match(elite_buffer.sample_evenly(state.elite, key, n)[0])
+
+        def newcomers(key: jax.Array, n: int) -> Array:
+            count = jnp.asarray(episodes.length).sum()
+            drawn = jax.random.randint(key, (n,), 0, jnp.maximum(count, 1))
+            return jnp.where(count > 0, match(jnp.asarray(episodes.obs)[drawn]), residents(key, n))
+
         def learn(known: CriticState) -> tuple[CriticState, Metrics]:
-            return critic.fit(known, lambda key, n: match(elite_buffer.sample_evenly(state.elite, key, n)[0]), key)
+            return critic.fit(known, residents, key, newcomers)
 
         def wait(known: CriticState) -> tuple[CriticState, Metrics]:
             return known, {"wasserstein": jnp.full((), jnp.nan, jnp.float32)}
@@ -104,7 +112,7 @@ def from_elite(
         return jax.lax.cond((state.elite.length > 0).any(), learn, wait, state.critic)
 
     def absorb(state: EliteState, episodes: Episodes, iteration: Array, key: jax.Array) -> tuple[EliteState, Metrics]:
-        newest, metrics = fit_critic(state, key)
+        newest, metrics = fit_critic(state, episodes, key)
 
         def g(obs: Array) -> Array:
             return critic.g(newest.net, match(obs))
