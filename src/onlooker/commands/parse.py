@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import re
 from typing import Any, TypeVar
 
 import tyro
@@ -9,6 +10,9 @@ import tyro
 from onlooker.errors import UserError
 
 T = TypeVar("T")
+UNFIT = re.compile(r"no type matching (.+) could be instantiated from \[(.*)\]\.?")
+UNREAD = re.compile(r"Could not find valid parse for arguments: \[(.*)\]\.?")
+KINDS = {"{None}": "None", "FLOAT": "a number", "INT": "a whole number"}
 
 
 def parse(cls: type[T], argv: list[str], prog: str, description: str, default: Any = None) -> T:
@@ -40,4 +44,17 @@ def _one_line(boxed: str, prog: str) -> str:
     complaint = " ".join(filled[0]) if filled else "the command line can't be read"
     meant = [line for section in filled if section[0].startswith("Perhaps you meant") for line in section[1:]]
     hint = f"; did you mean {meant[0].split()[0].rstrip(',')}?" if meant else ""
-    return f"{complaint}{hint} (see {prog} --help)"
+    return f"{_plainly(complaint)}{hint} (see {prog} --help)"
+
+
+def _plainly(complaint: str) -> str:
+    """The same in words for people who do not know how the command line is made."""
+    option, parsing, why = complaint.removeprefix("Error parsing ").partition(": ")
+    if not parsing or option == complaint:
+        return complaint
+    if unfit := UNFIT.fullmatch(why):
+        kinds = (KINDS.get(kind, kind) for kind in reversed(unfit[1].split("|")))
+        return f"{option} must be {' or '.join(kinds)}, not {unfit[2]}"
+    if unread := UNREAD.fullmatch(why):
+        return f"{option} can't be read from {unread[1]}"
+    return f"{option}: {why}"

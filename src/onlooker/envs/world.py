@@ -181,7 +181,10 @@ PRESETS: dict[str, Dynamics] = {
 
 def parse_wind(text: str) -> tuple[float, ...]:
     """`5` (along x) or `5,0,0`."""
-    speeds = tuple(float(word) for word in text.split(","))
+    try:
+        speeds = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        raise ValueError(f"{text!r} is no wind; write 5 or 5,0,0") from None
     return speeds if len(speeds) != 1 else (*speeds, 0.0, 0.0)
 
 
@@ -195,7 +198,7 @@ FactorOption = Annotated[Factor | None, spelled(parse_factor, str, "X | NAME=X,.
 CountOption = Annotated[int | None, spelled(parse_count, str, "N")]
 DelayOption = Annotated[float | None, spelled(parse_delay, str, "N")]
 SolverOption = Annotated[str | None, spelled(str, str, "WORD,...")]
-Wind = Annotated[tuple[float, ...], spelled(parse_wind, str, "X | X,Y,Z")]
+WindOption = Annotated[tuple[float, ...] | None, spelled(parse_wind, str, "X | X,Y,Z")]
 
 
 @dataclass(frozen=True)
@@ -216,7 +219,7 @@ class Factors:
     """Factor on joint springs, or per joint."""
     gear: FactorOption = None
     """Factor on the actuators' strength, or per driven joint; knee=0 is a broken motor."""
-    wind: Wind | None = None
+    wind: WindOption = None
     """Wind in m/s."""
     length: FactorOption = None
     """Factor on the length of the robot's limbs, or per body: thigh=1.3. Mass grows with it."""

@@ -36,7 +36,7 @@ class Watching:
 class Matching(Watching):
     """The recording, which may hold just some entries of an observation."""
 
-    match_dims: Dims | None = None
+    match_dims: Dims = None
     """Compare only these entries of an observation, for example 0-7,10; by default those that the recording names, or
     all."""
 

@@ -15,7 +15,7 @@ def spelled(parse: Any, show: Any, metavar: str) -> Any:
         metavar=metavar,
         instance_from_str=lambda words: parse(words[0]),
         is_instance=lambda value: value is not None,
-        str_from_instance=lambda value: [show(value)],
+        str_from_instance=lambda value: ["None" if value is None else show(value)],
     )
 
 
@@ -62,4 +62,4 @@ def parse_dims(text: str) -> tuple[int, ...]:
 
 Count = Annotated[int, spelled(parse_count, str, "N")]
 Keywords = Annotated[dict[str, Any], spelled(parse_kwargs, json.dumps, "JSON | KEY=VALUE,...")]
-Dims = Annotated[tuple[int, ...], spelled(parse_dims, lambda dims: ",".join(map(str, dims)), "0-7,10")]
+Dims = Annotated[tuple[int, ...] | None, spelled(parse_dims, lambda dims: ",".join(map(str, dims)), "0-7,10")]
