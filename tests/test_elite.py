@@ -205,6 +205,10 @@ def test_a_state_weighs_by_what_it_is_and_what_it_leads_to():
     np.testing.assert_allclose(half[slot], [0.5, 0.5, 0.5 + 0.5 * 4 / 1.2, 0, 0, 0], rtol=1e-6)
     assert float(half.sum()) == pytest.approx(5)
     np.testing.assert_array_equal(elite.weights(buffer, g, 0.0, 0.9)[slot], [1, 1, 1, 0, 0, 0])
+    # From the mean of g on, which is 5 / 5: 0, 0, 3, and 1, 0, of mean 4 / 5.
+    above = elite.weights(buffer, g, share=1.0, ahead=0.0, level="mean")
+    np.testing.assert_allclose(above[slot], np.array([0, 0, 3, 0, 0, 0]) / 0.8, rtol=1e-6)
+    np.testing.assert_allclose(above[other], np.array([1, 0, 0, 0, 0, 0]) / 0.8, rtol=1e-6)
 
 
 @pytest.mark.parametrize("worth", [-1.0, 0.0, np.nan, np.inf])

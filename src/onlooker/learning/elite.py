@@ -12,6 +12,8 @@ from onlooker.types import Array, Episodes, Metrics
 Order = Literal["sum", "mean", "sum-and-length"]
 """Which of two episodes is better: the one with the larger sum of g over its states; with the larger mean; or, as in
 the authors' release, the one that is ahead in both the sum and the length, else the one with the larger mean."""
+Level = Literal["zero", "mean"]
+"""From where on g counts when states are weighed: from 0, or from its mean over the buffer."""
 
 
 class Elite(NamedTuple):
@@ -121,11 +123,15 @@ def sample_evenly(elite: Elite, key: jax.Array, n: int) -> tuple[Array, Array]:
     return elite.obs[episode, row], elite.action[episode, row]
 
 
-def weights(elite: Elite, g: Callable[[Array], Array], share: float, ahead: float) -> Array:
-    """How often each state [k, H] is to be drawn, 1 on average: a `share` of the draws in proportion to the g of the
-    state and of those that follow it in its episode, each counted `ahead` times the one before; the rest evenly."""
+def weights(elite: Elite, g: Callable[[Array], Array], share: float, ahead: float, level: Level = "zero") -> Array:
+    """How often each state [k, H] is to be drawn, 1 on average: a `share` of the draws in proportion to how far g is
+    above the level, at the state and at those that follow it in its episode, each counted `ahead` times the one before;
+    the rest evenly."""
     there = jnp.arange(elite.obs.shape[1]) < elite.length[:, None]
-    good = jnp.where(there, jnp.nan_to_num(jax.nn.relu(g(elite.obs)), posinf=0.0), 0.0)
+    values = jnp.where(there, g(elite.obs), 0.0)
+    if level == "mean":
+        values -= values.sum() / jnp.maximum(there.sum(), 1)
+    good = jnp.where(there, jnp.nan_to_num(jax.nn.relu(values), posinf=0.0), 0.0)
     good = jnp.where(there, _discounted(good, ahead), 0.0)
     mean = good.sum() / jnp.maximum(there.sum(), 1)
     return jnp.where(there, jnp.where(mean > 0, share * good / mean + 1 - share, 1.0), 0.0)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from onlooker.learning import elite as elite_buffer
 from onlooker.learning.critic import Critic, CriticState
-from onlooker.learning.elite import Elite, Order
+from onlooker.learning.elite import Elite, Level, Order
 from onlooker.options.bounds import Bounds, Share, Times
 from onlooker.types import Array, Episodes, Metrics, Rows
 
@@ -72,6 +72,9 @@ class EliteOptions:
     lead there. The rest are drawn evenly. 0 imitates whole episodes, as the paper does."""
     ahead: Share = 0.95
     """What a state leads to: how much the g of each next state counts of the one before; 0 looks at the state alone."""
+    level: Level = "zero"
+    """From where on g counts for that: from 0, or from its mean over the buffer, so that it tells the buffer's better
+    states from its worse ones wherever g lies."""
 
 
 class EliteState(NamedTuple):
@@ -130,9 +133,8 @@ def from_elite(
         metrics |= elite_buffer.summarize(elite) | {"elite_entered": entered}
         if options.weigh == 0:
             return EliteState(newest, elite, None), metrics
-        return EliteState(
-            newest, elite, jnp.cumsum(elite_buffer.weights(elite, g, options.weigh, options.ahead))
-        ), metrics
+        weights = elite_buffer.weights(elite, g, options.weigh, options.ahead, options.level)
+        return EliteState(newest, elite, jnp.cumsum(weights)), metrics
 
     def ready(state: EliteState, episodes: Episodes) -> Array:
         return (state.elite.length > 0).any() | (episodes.length[0] > 0)
