@@ -205,6 +205,9 @@ def test_scheduled_noise_falls_in_a_straight_line_whatever_is_learned() -> None:
         # two actions, each log(2 pi e) / 2 + log_std
         assert float(metrics["entropy"]) == pytest.approx(2 * (1.4189385 + expected), abs=1e-5)
         assert np.abs(moved(start.actor.net, after.actor.net)).max() > 1e-5
+    for progress, expected in ((0.1, -0.5), (0.5, -2.5), (0.7, -2.5)):
+        _, after, _ = improved(rollout(), progress=progress, log_std_end=-2.5, log_std_within=0.5)
+        np.testing.assert_allclose(after.actor.log_std, expected, atol=1e-6)
     _, learned, _ = improved(rollout(), progress=0.5)
     assert np.abs(np.asarray(learned.actor.log_std)).max() == pytest.approx(3e-4, rel=0.01)  # Adam's first step
 

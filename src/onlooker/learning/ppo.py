@@ -43,6 +43,8 @@ class PPOOptions:
     log_std_end: float | None = None
     """Let the log standard deviation fall to this in a straight line, over the same steps as the learning rate, instead
     of learning it: what is learned may shrink long before there is anything good to repeat."""
+    log_std_within: Rate = 1.0
+    """The share of those steps within which it falls; then it stays."""
     entropy_bonus: NotNegative = 0.0
     """Weight of the policy's entropy."""
     normalize_advantages: bool = True
@@ -160,7 +162,8 @@ def improve_policy(
     (params, opt), metrics = _epochs(loss, (networks.parameters(actor), acting.opt), rows, rate, key, options)
     log_std = params["log_std"]
     if options.log_std_end is not None:
-        now = policy.log_std_init + progress * (options.log_std_end - policy.log_std_init)
+        fallen = jnp.minimum(progress / options.log_std_within, 1.0)
+        now = policy.log_std_init + fallen * (options.log_std_end - policy.log_std_init)
         log_std = jnp.full_like(log_std, policy.shared(now, log_std.shape[0]))
     metrics["entropy"] = networks.gaussian_entropy(networks.clamp(log_std, policy))
     metrics["reward"] = reward.mean()
