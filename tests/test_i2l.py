@@ -17,6 +17,7 @@ from onlooker.errors import UserError
 from onlooker.learning import networks
 from onlooker.learning.updating import Updater
 from onlooker.methods.compose import Problem
+from onlooker.methods.i2l import wider
 from onlooker.methods.watching import matching
 from onlooker.policies.acting import HostPolicy
 from onlooker.types import Rollout
@@ -44,6 +45,33 @@ def test_waits_for_the_first_episode_and_traces_once():
         assert not same(states[-1].acting.actor.stats, states[-2].acting.actor.stats)
         assert int(metrics["elite_entered"]) == (1 if iteration == 2 else 0)
     assert [[part._cache_size() for part in stage] for stage in update.stages] == [[1, 1]]
+
+
+def test_states_spread_wider_than_the_experts_by_the_median_of_the_entries_that_it_moves() -> None:
+    expert = np.array([[-1.0, 5, 0, 0], [1, 5, 2, 4]])  # deviations 1, 0, 1, 2
+    states = np.array([[[-3.0, 0, 0, 0], [3, 9, 4, 4]]])  # 3, 4.5, 2, 2: 3, 2 and 1 times
+    assert float(wider(states, expert)) == pytest.approx(2.0)
+    assert float(wider(states, expert[:1])) == 1.0  # one state tells nothing
+
+
+@pytest.mark.parametrize(("factor", "calmed"), [(1e3, False), (1e-3, True)])
+def test_noise_is_calmed_by_the_first_rollout_where_it_throws_the_robot_about(factor: float, calmed: bool) -> None:
+    """Beside an expert that moves a thousand times as far nothing changes. Beside one that hardly moves, the schedule
+    is lowered by twice the log of how much wider the learner's states spread."""
+    options = config.make("i2l", critic={"steps": 2, "batch": 32}, ppo={"log_std_end": -2.5}, calm=True).options
+    demo, seen = Demos(STATES * factor), []
+
+    def keep(rollout: Rollout) -> Rollout:
+        seen.append(rollout.steps.obs)
+        return rollout
+
+    pool, problem = hopper()
+    state = walk(pool, options, options.build(problem, demo), 2, keep)[0]
+    lower = 2 * np.log(wider(seen[0], demo.obs)) if calmed else 0.0
+    assert not calmed or lower > 1
+    progress = 1 / np.ceil(options.ppo.anneal_steps / 256) / options.ppo.log_std_within
+    planned = options.policy.shared(options.policy.log_std_init * (1 - progress) - 2.5 * progress, 3)
+    np.testing.assert_allclose(state.acting.actor.log_std, planned - lower, rtol=1e-5)
 
 
 def test_a_step_is_worth_f_and_a_share_of_the_g_of_where_it_leads():

@@ -35,8 +35,11 @@ def test_a_schedule_of_shared_noise_falls_to_its_share_of_the_end() -> None:
 @pytest.mark.parametrize(("kl", "factor"), [(0.021, 1 / 1.5), (0.019, 1), (0.006, 1), (0.004, 1.5), (0.0, 1.5)])
 def test_the_rate_follows_the_kl(kl: float, factor: float) -> None:
     options = PPOOptions(target_kl=0.01)
-    assert float(ppo.adapted(jnp.float32(1e-4), jnp.float32(kl), options)) == pytest.approx(1e-4 * factor, rel=1e-6)
-    assert float(ppo.adapted(jnp.float32(ppo.RATES[1]), jnp.float32(0), options)) == pytest.approx(ppo.RATES[1])
+    now = jnp.float32(1e-4)
+    assert float(ppo.adapted(now, jnp.float32(kl), 0.5, options)) == pytest.approx(1e-4 * factor, rel=1e-6)
+    assert float(ppo.adapted(jnp.float32(ppo.RATES[1]), jnp.float32(0), 0.5, options)) == pytest.approx(ppo.RATES[1])
+    annealed = PPOOptions(target_kl=0.02, anneal=True)
+    assert float(ppo.adapted(now, jnp.float32(kl), 0.5, annealed)) == pytest.approx(1e-4 * factor, rel=1e-6)
 
 
 def improved_values(**chosen: Any) -> tuple[Valuing, Valuing]:

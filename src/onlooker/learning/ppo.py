@@ -27,7 +27,8 @@ class PPOOptions:
     learning_rate: Rate = 3e-4
     """Step size of Adam for policy and value."""
     anneal: bool = False
-    """Let the learning rate fall linearly to 0 over the run, or over `anneal_steps` if the run is shorter."""
+    """Let the learning rate, and `target_kl`, fall linearly to 0 over the run, or over `anneal_steps` if the run is
+    shorter."""
     anneal_steps: Positive = 5e6
     """A shorter run learns like the beginning of one of this many steps, instead of slowing down in half the time."""
     epochs: Times = 5
@@ -74,6 +75,7 @@ class Acting(NamedTuple):
     actor: Actor
     opt: optax.OptState
     rate: Array | None = None  # [] its step size, with `target_kl`
+    calm: Array | None = None  # [] what a schedule of the log standard deviation is lowered by
 
 
 class Valuing(NamedTuple):
@@ -165,18 +167,20 @@ def improve_policy(
         fallen = jnp.minimum(progress / options.log_std_within, 1.0)
         now = policy.log_std_init + fallen * (options.log_std_end - policy.log_std_init)
         log_std = jnp.full_like(log_std, policy.shared(now, log_std.shape[0]))
+        log_std -= 0.0 if acting.calm is None else acting.calm
     metrics["entropy"] = networks.gaussian_entropy(networks.clamp(log_std, policy))
     metrics["reward"] = reward.mean()
-    next_rate = None if acting.rate is None else adapted(acting.rate, metrics["kl"], options)
+    next_rate = None if acting.rate is None else adapted(acting.rate, metrics["kl"], progress, options)
     if next_rate is not None:
         metrics["policy_rate"] = acting.rate
-    return Acting(actor._replace(net=params["net"], log_std=log_std), opt, next_rate), metrics
+    return Acting(actor._replace(net=params["net"], log_std=log_std), opt, next_rate, acting.calm), metrics
 
 
-def adapted(rate: Array, kl: Array, options: PPOOptions) -> Array:
+def adapted(rate: Array, kl: Array, progress: Array | float, options: PPOOptions) -> Array:
     """The step size for the next update, after one that moved the policy by this KL."""
     assert options.target_kl is not None
-    factor = jnp.where(kl > 2 * options.target_kl, 1 / 1.5, jnp.where(kl < options.target_kl / 2, 1.5, 1.0))
+    target = options.target_kl * (1 - progress if options.anneal else 1.0)
+    factor = jnp.where(kl > 2 * target, 1 / 1.5, jnp.where(kl < target / 2, 1.5, 1.0))
     return jnp.clip(rate * factor, *RATES)
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
+import jax.numpy as jnp
+
 from onlooker.demos import Demos
 from onlooker.learning.airl import AIRLOptions, airl
 from onlooker.learning.critic import CriticOptions, critic
@@ -13,6 +15,8 @@ from onlooker.methods.compose import Problem, compose
 from onlooker.methods.watching import Matching, Needs, matching
 from onlooker.policies.actor import PolicyOptions
 from onlooker.types import Array, Method, Steps
+
+STILL = 1e-6  # an entry with a smaller deviation does not move
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,8 @@ class I2LMethod(Matching):
     critic: CriticOptions = field(default_factory=CriticOptions)
     elite: EliteOptions = field(default_factory=EliteOptions)
     discriminator: AIRLOptions = field(default_factory=partial(AIRLOptions, learning_rate=1e-3))
+    calm: bool = False
+    """Lower the schedule of the noise where the first rollout's states spread wider than the expert's."""
 
     needs: ClassVar[Needs] = "states"
 
@@ -39,5 +45,17 @@ class I2LMethod(Matching):
         def closeness(state: EliteState, steps: Steps) -> Array:
             return self.critic.reward * expert.g(state.critic.net, own(steps.next_obs))
 
+        def wildness(obs: Array) -> Array:
+            return wider(own(obs), recorded(demos.obs))
+
         besides = closeness if self.critic.reward > 0 else None
-        return compose(problem, closest, reward_model, self.policy, self.ppo, besides)
+        calming = wildness if self.calm else None
+        return compose(problem, closest, reward_model, self.policy, self.ppo, besides, calming)
+
+
+def wider(states: Array, expert: Array) -> Array:
+    """How many times as wide as the expert's [..., S] some states [..., S] spread: the median over the entries in which
+    the expert moves at all."""
+    spread, measure = (jnp.std(jnp.asarray(x, jnp.float32).reshape(-1, x.shape[-1]), 0) for x in (states, expert))
+    ratios = jnp.where(measure > STILL, spread / jnp.maximum(measure, STILL), jnp.nan)
+    return jnp.nan_to_num(jnp.nanmedian(ratios), nan=1.0)

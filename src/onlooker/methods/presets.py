@@ -10,6 +10,7 @@ from onlooker.errors import UserError, nearest
 # The authors' released code: one environment, and PPO without any of the later refinements.
 _RELEASE: dict[str, Any] = {
     "num_envs": 1,
+    "calm": False,
     "policy": {"hidden": (64, 64), "log_std_init": 0.0, "share_noise": False},
     "ppo": {
         "learning_rate": 1e-4,

@@ -52,6 +52,6 @@ class PolicyOptions:
         if self.log_std_min > self.log_std_max:
             raise UserError(f"--policy.log-std-min {self.log_std_min} is above --policy.log-std-max {self.log_std_max}")
 
-    def shared(self, log_std: float, action_size: int) -> float:
+    def shared(self, log_std: Array, action_size: int) -> Array:
         """The log standard deviation of each action, if this is that of all of them together."""
         return log_std - 0.5 * math.log(action_size) if self.share_noise else log_std
