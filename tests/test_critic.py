@@ -93,7 +93,7 @@ def test_warm_up_takes_5_4_3_2_times_the_steps():
         jax.debug.callback(lambda: calls.append(1))
         return jnp.asarray(EXPERT[:n])
 
-    fit = jax.jit(lambda state: made.fit(state, sample, jax.random.key(0), sample)[0])
+    fit = jax.jit(lambda state: made.fit(state, sample, jax.random.key(0), drawn_from(EXPERT))[0])
     state = made.init(jax.random.key(0))
     for _ in range(6):
         calls.clear()

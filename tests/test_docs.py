@@ -58,9 +58,9 @@ def rows(page: Path) -> dict[str, list[tuple[str, ...]]]:
 def test_options_have_their_defaults_and_bounds(site: Path) -> None:
     found = rows(site / "options.html")
     assert found["--elite.capacity"] == [("5", "whole, from 1 to 1000", "How many episodes it holds.")]
-    deviation = "-0.5 (i2l, gail-s, gaifo, gail-sa, airl), 0 (bco, bc, ppo)"
+    deviation = "0 (i2l, bco, bc, ppo), -0.5 (gail-s, gaifo, gail-sa, airl)"
     assert found["--policy.log-std-init"] == [(deviation, "a number", "The log standard deviation at the start.")]
-    assert found["--elite.order"][0][:2] == ("sum", "sum, mean, sum-and-length")
+    assert found["--elite.order"][0][:2] == ("sum-and-length", "sum, mean, sum-and-length")
     assert found["--critic.hidden"] == [("64 64 64", "up to 16 numbers from 1 to 4096", "Hidden layers.")]
     assert [row[0] for row in found["--discriminator.reward"]] == ["f", "softplus"]
     assert found["i2l"][0][:2] == ("states", "8")

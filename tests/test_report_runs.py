@@ -355,8 +355,9 @@ def test_old_names_of_options_are_read_by_todays() -> None:
 def test_options_that_came_later_are_filled_in_with_what_runs_did_before() -> None:
     config = {"options": {"demo": None, "ppo": {"epochs": 5, "fall": 2.0}, "critic": {}}}
     filled = completed(config)["options"]
-    assert filled["ppo"] == {"epochs": 5, "fall": 2.0, "normalize_values": False, "target_kl": None}
-    assert filled["critic"]["reward"] == 0.0
+    before = {"log_std_within": 1.0, "normalize_values": False, "target_kl": None}
+    assert filled["ppo"] == {"epochs": 5, "fall": 2.0} | before
+    assert filled["critic"] == {"reward": 0.0, "positive_newest": False}
     assert "elite" not in filled  # a method without a buffer gets none
     assert config["options"]["critic"] == {}
     assert completed({"options": 3}) == {"options": 3}

@@ -46,7 +46,7 @@ class CriticOptions:
     """Weight of (|gradient| - 1)^2 between expert and buffer states."""
     positive_penalty: NotNegative = 2.0
     """Weight of relu(-g) on both classes: keeps g positive, so that longer episodes have higher sums."""
-    positive_newest: bool = False
+    positive_newest: bool = True
     """Keep g positive on the newest episodes' states too, not only on what is in the buffer already: where it is
     negative on them, a short fall beats a long episode."""
     max_grad_norm: Positive = 10.0

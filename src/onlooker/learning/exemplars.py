@@ -62,17 +62,17 @@ class EliteOptions:
 
     capacity: Annotated[int, Bounds(1, 1000)] = 5
     """How many episodes it holds."""
-    order: Order = "sum"
+    order: Order = "sum-and-length"
     """Which of two episodes is better: by the sum of g over its states (a longer one is a better one), by the mean, or
     by sum-and-length: ahead in both the sum and the length, else with the larger mean (release)."""
     rescore_every: Times = 1
     """Score the residents again with the newest critic in every n-th iteration."""
-    weigh: Share = 0.5
+    weigh: Share = 1.0
     """Share of the exemplars that are drawn in proportion to g: states that lie close to the expert's, and states that
     lead there. The rest are drawn evenly. 0 imitates whole episodes, as the paper does."""
     ahead: Share = 0.95
     """What a state leads to: how much the g of each next state counts of the one before; 0 looks at the state alone."""
-    level: Level = "zero"
+    level: Level = "mean"
     """From where on g counts for that: from 0, or from its mean over the buffer, so that it tells the buffer's better
     states from its worse ones wherever g lies."""
 

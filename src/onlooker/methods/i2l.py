@@ -23,13 +23,25 @@ STILL = 1e-6  # an entry with a smaller deviation does not move
 class I2LMethod(Matching):
     """I2L, indirect imitation: imitate those few of your own episodes that lie closest to the expert's states."""
 
-    policy: PolicyOptions = field(default_factory=partial(PolicyOptions, log_std_init=-0.5))
-    ppo: PPOOptions = field(default_factory=partial(PPOOptions, anneal=True, discount=0.995, log_std_end=-2.5))
+    policy: PolicyOptions = field(default_factory=partial(PolicyOptions, share_noise=True))
+    ppo: PPOOptions = field(
+        default_factory=partial(
+            PPOOptions,
+            anneal=True,
+            target_kl=0.03,
+            discount=0.995,
+            fall=1.0,
+            normalize_values=True,
+            log_std_end=-2.0,
+            log_std_within=0.5,
+        )
+    )
     critic: CriticOptions = field(default_factory=CriticOptions)
     elite: EliteOptions = field(default_factory=EliteOptions)
     discriminator: AIRLOptions = field(default_factory=partial(AIRLOptions, learning_rate=1e-3))
-    calm: bool = False
-    """Lower the schedule of the noise where the first rollout's states spread wider than the expert's."""
+    calm: bool = True
+    """Lower the schedule of the noise where the first rollout's states spread wider than the expert's: noise that one
+    robot needs throws another about."""
 
     needs: ClassVar[Needs] = "states"
 

@@ -10,12 +10,16 @@ RENAMED = {"options.ppo.trace": "options.ppo.gae_lambda"}
 # Options that came later, and the value with which a run does what runs did before.
 NEUTRAL: dict[str, Any] = {
     "options.policy.share_noise": False,
+    "options.ppo.log_std_within": 1.0,
     "options.ppo.normalize_values": False,
     "options.ppo.target_kl": None,
     "options.ppo.fall": 0.0,
     "options.discriminator.normalize": "learner",
     "options.critic.reward": 0.0,
+    "options.critic.positive_newest": False,
     "options.elite.weigh": 0.0,
+    "options.elite.level": "zero",
+    "options.calm": False,
 }
 
 
