@@ -103,8 +103,11 @@ def from_elite(
 
         def newcomers(key: jax.Array, n: int) -> Array:
             count = jnp.asarray(episodes.length).sum()
-            drawn = jax.random.randint(key, (n,), 0, jnp.maximum(count, 1))
-            return jnp.where(count > 0, match(jnp.asarray(episodes.obs)[drawn]), residents(key, n))
+
+            def new() -> Array:
+                return match(jnp.asarray(episodes.obs)[jax.random.randint(key, (n,), 0, count)])
+
+            return jax.lax.cond(count > 0, new, lambda: residents(key, n))
 
         def learn(known: CriticState) -> tuple[CriticState, Metrics]:
             return critic.fit(known, residents, key, newcomers)
