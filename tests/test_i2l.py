@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -54,24 +55,27 @@ def test_states_spread_wider_than_the_experts_by_the_median_of_the_entries_that_
     assert float(wider(states, expert[:1])) == 1.0  # one state tells nothing
 
 
-@pytest.mark.parametrize(("factor", "calmed"), [(1e3, False), (1e-3, True)])
-def test_noise_is_calmed_by_the_first_rollout_where_it_throws_the_robot_about(factor: float, calmed: bool) -> None:
-    """Beside an expert that moves a thousand times as far nothing changes. Beside one that hardly moves, the schedule
-    is lowered by twice the log of how much wider the learner's states spread."""
+@pytest.mark.parametrize(("spread", "lower"), [(0.5, 0.0), (1.5, 2 * np.log(1.5)), (100.0, 1.5)])
+def test_noise_is_calmed_by_the_first_rollout_where_it_throws_the_robot_about(spread: float, lower: float) -> None:
+    """The learner's states spread so many times as wide as the expert's. Where they spread less, nothing changes; else
+    the schedule is lowered by twice the log of that, up to a point."""
     options = config.make("i2l", critic={"steps": 2, "batch": 32}, ppo={"log_std_end": -2.5}, calm=True).options
-    demo, seen = Demos(STATES * factor), []
+    seen: list[np.ndarray] = []
 
     def keep(rollout: Rollout) -> Rollout:
-        seen.append(rollout.steps.obs)
+        seen.append(rollout.steps.obs.reshape(-1, 11))
         return rollout
 
-    pool, problem = hopper()
-    state = walk(pool, options, options.build(problem, demo), 2, keep)[0]
-    lower = 2 * np.log(wider(seen[0], demo.obs)) if calmed else 0.0
-    assert not calmed or lower > 1
+    def walked(expert: np.ndarray, iterations: int) -> Any:
+        pool, problem = hopper()
+        return walk(pool, options, options.build(problem, Demos(expert)), iterations, keep)[0]
+
+    walked(STATES, 1)
+    state = walked(seen[0] / spread, 2)
+    np.testing.assert_array_equal(seen[0], seen[1])
     progress = 1 / np.ceil(options.ppo.anneal_steps / 256) / options.ppo.log_std_within
     planned = options.policy.shared(options.policy.log_std_init * (1 - progress) - 2.5 * progress, 3)
-    np.testing.assert_allclose(state.acting.actor.log_std, planned - lower, rtol=1e-5)
+    np.testing.assert_allclose(state.acting.actor.log_std, planned - lower, rtol=1e-3)
 
 
 def test_a_step_is_worth_f_and_a_share_of_the_g_of_where_it_leads():

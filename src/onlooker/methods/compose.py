@@ -15,6 +15,7 @@ from onlooker.policies.actor import PolicyOptions
 from onlooker.types import Array, Method, Metrics, Rollout, Rows, Stages, Steps
 
 SNAPSHOT_ROWS = 1000  # exemplars kept in a snapshot
+CALMEST = 1.5  # beside an expert that hardly moves, noise still explores: a fifth of the deviation is left
 
 
 class Problem(NamedTuple):
@@ -108,12 +109,12 @@ def compose(
         return {"acting": _with_newer_statistics(acting, rollout), "valuing": valuing}, about
 
     def calmed(acting: Acting, rollout: Rollout, iteration: Array) -> Acting:
-        """The first rollout decides. Half the noise takes a fifth to a third off the spread of Ant's states, not half:
+        """The first rollout decides. Half the noise takes a fifth off the spread of Ant's states at most, not half:
         therefore the square."""
         if wildness is None or acting.calm is None:
             return acting
-        wild = 2 * jnp.log(jnp.maximum(wildness(rollout.steps.obs), 1.0))
-        return acting._replace(calm=jnp.where(iteration == 0, wild, acting.calm))
+        calm = jnp.clip(2 * jnp.log(wildness(rollout.steps.obs)), 0.0, CALMEST)
+        return acting._replace(calm=jnp.where(iteration == 0, calm, acting.calm))
 
     def ready(state: State, rollout: Rollout) -> Array:
         return exemplars.ready(state.exemplars, rollout.episodes)
