@@ -58,7 +58,7 @@ def test_states_spread_wider_than_the_experts_by_the_median_of_the_entries_that_
 @pytest.mark.parametrize(("spread", "lower"), [(0.5, 0.0), (1.5, 2 * np.log(1.5)), (100.0, 1.5)])
 def test_noise_is_calmed_by_the_first_rollout_where_it_throws_the_robot_about(spread: float, lower: float) -> None:
     """The learner's states spread so many times as wide as the expert's. Where they spread less, nothing changes; else
-    the schedule is lowered by twice the log of that, up to a point."""
+    the schedule starts lower by twice the log of that, up to a point."""
     options = config.make("i2l", critic={"steps": 2, "batch": 32}, ppo={"log_std_end": -2.5}, calm=True).options
     seen: list[np.ndarray] = []
 
@@ -74,8 +74,8 @@ def test_noise_is_calmed_by_the_first_rollout_where_it_throws_the_robot_about(sp
     state = walked(seen[0] / spread, 2)
     np.testing.assert_array_equal(seen[0], seen[1])
     progress = 1 / np.ceil(options.ppo.anneal_steps / 256) / options.ppo.log_std_within
-    planned = options.policy.shared(options.policy.log_std_init * (1 - progress) - 2.5 * progress, 3)
-    np.testing.assert_allclose(state.acting.actor.log_std, planned - lower, rtol=1e-3)
+    planned = options.policy.shared((options.policy.log_std_init - lower) * (1 - progress) - 2.5 * progress, 3)
+    np.testing.assert_allclose(state.acting.actor.log_std, planned, rtol=1e-3)
 
 
 def test_a_step_is_worth_f_and_a_share_of_the_g_of_where_it_leads():

@@ -75,7 +75,7 @@ class Acting(NamedTuple):
     actor: Actor
     opt: optax.OptState
     rate: Array | None = None  # [] its step size, with `target_kl`
-    calm: Array | None = None  # [] what a schedule of the log standard deviation is lowered by
+    calm: Array | None = None  # [] how much lower a schedule of the log standard deviation starts
 
 
 class Valuing(NamedTuple):
@@ -165,9 +165,9 @@ def improve_policy(
     log_std = params["log_std"]
     if options.log_std_end is not None:
         fallen = jnp.minimum(progress / options.log_std_within, 1.0)
-        now = policy.log_std_init + fallen * (options.log_std_end - policy.log_std_init)
+        start = policy.log_std_init - (0.0 if acting.calm is None else acting.calm)
+        now = start + fallen * (options.log_std_end - start)
         log_std = jnp.full_like(log_std, policy.shared(now, log_std.shape[0]))
-        log_std -= 0.0 if acting.calm is None else acting.calm
     metrics["entropy"] = networks.gaussian_entropy(networks.clamp(log_std, policy))
     metrics["reward"] = reward.mean()
     next_rate = None if acting.rate is None else adapted(acting.rate, metrics["kl"], progress, options)

@@ -33,15 +33,14 @@ class I2LMethod(Matching):
             fall=1.0,
             normalize_values=True,
             log_std_end=-2.0,
-            log_std_within=0.5,
         )
     )
     critic: CriticOptions = field(default_factory=CriticOptions)
     elite: EliteOptions = field(default_factory=EliteOptions)
     discriminator: AIRLOptions = field(default_factory=partial(AIRLOptions, learning_rate=1e-3))
     calm: bool = True
-    """Lower the schedule of the noise where the first rollout's states spread wider than the expert's: noise that one
-    robot needs throws another about."""
+    """Start the schedule of the noise lower where the first rollout's states spread wider than the expert's: noise that
+    one robot needs throws another about."""
 
     needs: ClassVar[Needs] = "states"
 
