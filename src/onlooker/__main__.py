@@ -72,9 +72,8 @@ def main(argv: list[str] | None = None) -> int:
         import importlib
 
         with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", r"os\.fork\(\) was called"
-            )  # by JAX, when ffmpeg starts: it execs at once
+            # JAX fears what forks. What is started here, ffmpeg, is another program at once.
+            warnings.filterwarnings("ignore", r"os\.fork\(\) was called")
             warnings.showwarning = _once_in_a_line(set())
             return importlib.import_module(f"onlooker.commands.{argv[0]}").run(argv[1:])
     except BrokenPipeError:
