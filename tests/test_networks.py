@@ -28,7 +28,7 @@ def test_mlp_by_hand() -> None:
 
 
 def test_layers_start_as_the_release_has_them() -> None:
-    actor = networks.init_actor(KEY, 17, 6, PolicyOptions(hidden=(64, 32), log_std_init=-1))
+    actor = networks.init_actor(KEY, 17, 6, PolicyOptions(hidden=(64, 32), mean_init=1.0, log_std_init=-1))
     first, second, head = (np.asarray(layer["w"], float) for layer in actor.net)
     assert [first.shape, second.shape, head.shape] == [(17, 64), (64, 32), (32, 6)]
     # Orthogonal with gain sqrt 2: rows (or columns, whichever are fewer) at right angles, with squared length 2.
@@ -40,6 +40,15 @@ def test_layers_start_as_the_release_has_them() -> None:
     assert 0.95 * bound < np.abs(head).max() <= bound
     assert 0 < np.abs(actor.net[2]["b"]).max() <= bound
     assert actor.log_std.tolist() == [-1] * 6
+
+
+def test_the_first_mean_is_as_small_as_asked() -> None:
+    usual, small = (networks.init_actor(KEY, 17, 6, PolicyOptions(mean_init=share)) for share in (1.0, 0.25))
+    for name in ("w", "b"):  # a quarter is exact in floating point
+        np.testing.assert_array_equal(small.net[-1][name], usual.net[-1][name] / 4)
+        np.testing.assert_array_equal(small.net[0][name], usual.net[0][name])
+    x = jax.random.normal(KEY, (5, 17))
+    np.testing.assert_allclose(networks.mlp(small.net, x), networks.mlp(usual.net, x) / 4, rtol=1e-5)
 
 
 def test_an_output_without_bias_and_fresh_keys_for_each_layer() -> None:

@@ -66,6 +66,7 @@ def gradient_penalty(g: Callable[[Array], Array], here: Array, there: Array, key
 def init_actor(key: jax.Array, obs_size: int, action_size: int, options: PolicyOptions) -> Actor:
     """A fresh policy."""
     net = init_mlp(key, (obs_size, *options.hidden, action_size), orthogonal, uniform_fan_in)
+    net[-1] = {name: options.mean_init * numbers for name, numbers in net[-1].items()}
     log_std = jnp.full(action_size, options.shared(options.log_std_init, action_size), jnp.float32)
     return Actor(net, log_std, normalize.init(obs_size))
 

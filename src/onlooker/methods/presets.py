@@ -11,8 +11,10 @@ from onlooker.errors import UserError, nearest
 _RELEASE: dict[str, Any] = {
     "num_envs": 1,
     "calm": False,
-    "policy": {"hidden": (64, 64), "log_std_init": 0.0, "share_noise": False},
+    "policy": {"hidden": (64, 64), "mean_init": 1.0, "log_std_init": 0.0, "share_noise": False},
     "ppo": {
+        "epochs": 5,
+        "minibatches": 32,
         "learning_rate": 1e-4,
         "anneal": False,
         "discount": 0.99,

@@ -9,6 +9,7 @@ RENAMED = {"options.ppo.trace": "options.ppo.gae_lambda"}
 
 # Options that came later, and the value with which a run does what runs did before.
 NEUTRAL: dict[str, Any] = {
+    "options.policy.mean_init": 1.0,
     "options.policy.share_noise": False,
     "options.ppo.log_std_within": 1.0,
     "options.ppo.normalize_values": False,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from onlooker.errors import UserError
-from onlooker.options.bounds import Layers
+from onlooker.options.bounds import Layers, NotNegative
 
 Array = Any
 """A numpy array on the host, a jax.Array inside an update."""
@@ -38,6 +38,9 @@ class PolicyOptions:
     """Hidden layers of the policy and of the value function."""
     squash: bool = True
     """Squash actions with tanh into the action bounds; without it, the Gaussian's draw is clipped to them."""
+    mean_init: NotNegative = 0.01
+    """How large the weights that give the mean are at the start, as a share of their usual size: with 1 (release) the
+    first policy acts at random on whatever it sees, with little it rests, and its noise explores from there."""
     log_std_init: float = 0.0
     """The log standard deviation at the start."""
     share_noise: bool = False
