@@ -27,10 +27,12 @@ class I2LMethod(Matching):
     ppo: PPOOptions = field(
         default_factory=partial(
             PPOOptions,
+            learning_rate=1e-3,
             anneal=True,
+            minibatches=8,
             target_kl=0.03,
             discount=0.995,
-            fall=1.0,
+            fall=2.0,
             normalize_values=True,
             log_std_end=-2.0,
         )
