@@ -19,6 +19,7 @@ from onlooker.report.lower_bound import bounds, bounds_table
 from onlooker.report.overview import bars
 from onlooker.report.panels import capacity_curves, distances, learning_curves
 from onlooker.report.paper import EXPERT, RETURNS, paper_return, verdict
+from onlooker.report.sooner import how_soon, steps_until
 from onlooker.report.statistics import beats, beats_interval, iqm, iqm_interval, mean_and_spread
 from onlooker.report.sweeping import sweeps
 from onlooker.report.tables import Beside, Column, Table, comma_separated, hypertext, markdown, shown
@@ -136,6 +137,22 @@ def test_the_full_table(small: Path) -> None:
     assert (rows["Hopper", "demonstration"]["return"], rows["Hopper", "demonstration"]["paper"]) == (4000.0, 3700.0)
     assert rows["Hopper", "random actions"]["return"] == 20.25
     assert rows["Ant", "zero actions"]["return"] == -1.5
+
+
+def test_how_soon_the_papers_return_is_reached(small: Path) -> None:
+    # Ten rounds of 2048 steps, in a straight line to 2000, 2400, 2800 and 4000. The paper's 2,566 is reached by the
+    # last two only: 2800 in round 10 (9 tenths are 2520), 4000 in round 7 (6 tenths are 2400).
+    found = groups(load(small))
+    hopper = next(group for group in found if (group.method, group.env) == ("i2l", "Hopper-v5"))
+    assert [steps_until(run, 2566) for run in hopper.runs[2:]] == [10 * 2048, 7 * 2048]
+    assert math.isnan(steps_until(hopper.runs[1], 2566))
+    rows = {row["robot"]: row for row in records(how_soon(found))}
+    assert set(rows) == {"Hopper", "Ant"}  # of GAIL-S in half the gravity, and of PPO, the paper states nothing
+    assert rows["Hopper"]["seeds that reach it"] == "2 of 4"
+    assert rows["Hopper"]["steps"] == 20_000  # 8.5 rounds, to the next ten thousand
+    hours = hopper.runs[2]["hours"]
+    assert rows["Hopper"]["minutes"] == pytest.approx(60 * hours * 0.85)
+    assert (rows["Ant"]["seeds that reach it"], rows["Ant"]["steps"]) == ("0 of 1", None)
 
 
 def test_a_demonstration_without_positive_return_gives_no_fractions(tmp_path: Path) -> None:

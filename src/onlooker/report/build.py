@@ -26,6 +26,7 @@ from onlooker.report.overview import overview
 from onlooker.report.page import Section, page
 from onlooker.report.panels import Panel
 from onlooker.report.paper import ABOUT, STEPS, paper_return
+from onlooker.report.sooner import how_soon
 from onlooker.report.sweeping import sweeps
 from onlooker.report.tables import comma_separated, markdown
 from onlooker.report.unrewarded import unrewarded
@@ -110,7 +111,7 @@ def _results(found: list[Group], glance: str) -> list[Section]:
     )
     note = replace(wide, note=ABOUT + steps)
     tables = [replace(table, note=ABOUT) for table in dynamics_tables(found)]
-    totals, chances = aggregates(main), probabilities(found)
+    totals, chances, soon = aggregates(main), probabilities(found), how_soon(main)
     curves, actions = panels.learning_curves(found), panels.action_curves(found)
     sections = [
         Section(
@@ -124,7 +125,9 @@ def _results(found: list[Group], glance: str) -> list[Section]:
     if curves:
         sections.append(Section("curves", "Learning curves", CURVES, figures=_by_heading(curves)))
     if tables:
-        sections.append(Section("tables", "Results in full", [], tables + [totals] * bool(totals.rows)))
+        sections.append(
+            Section("tables", "Results in full", [], tables + [table for table in (totals, soon) if table.rows])
+        )
     if actions:
         about = ["They also see the expert's actions, which belong to the expert's physics."]
         sections.append(Section("actions", "GAIL-SA and AIRL", about, figures=_by_heading(actions)))
