@@ -1,24 +1,39 @@
-"""The table of docs/results.md, from the runs in results/paper with their methods' usual options.
+"""The tables of docs/results.md, from packed runs with their methods' usual options.
 
-python tools/results_table.py
+python tools/results_table.py                      # results/paper
+python tools/results_table.py results/sixteen      # what there is with today's defaults, and how soon
 """
 
+import sys
 from pathlib import Path
 
 from onlooker.report import load
 from onlooker.report.comparisons import summary
+from onlooker.report.sooner import how_soon
 from onlooker.report.tables import markdown
-from onlooker.report.variants import groups
+from onlooker.report.variants import Group, groups
 
-RUNS = Path(__file__).parent.parent / "results" / "paper"
+ROOT = Path(__file__).parent.parent
 METHODS = ("i2l", "gail-s", "gaifo", "bco", "ppo", "transfer")
 
 
-def table() -> str:
-    """It, in Markdown."""
-    usual = [group for group in groups(load(RUNS)) if group.method in METHODS and not group.variant]
-    return markdown(summary(usual))
+def table(runs: Path = ROOT / "results" / "paper") -> str:
+    """Returns beside the paper's, in Markdown."""
+    return markdown(summary(_usual(runs)))
+
+
+def soon(runs: Path) -> str:
+    """How soon the paper's returns were reached, in Markdown."""
+    return markdown(how_soon(_usual(runs)))
+
+
+def _usual(runs: Path) -> list[Group]:
+    return [group for group in groups(load(runs)) if group.method in METHODS and not group.variant]
 
 
 if __name__ == "__main__":
-    print(table())
+    if len(sys.argv) == 1:
+        print(table())
+    for folder in map(Path, sys.argv[1:]):
+        print(table(folder))
+        print(soon(folder))
