@@ -10,7 +10,7 @@ from onlooker.report.tables import Column, Table
 from onlooker.report.variants import Group
 from onlooker.report.world_names import robot
 
-FINE = 10_000  # steps to which a mean is told; a thinned curve tells no more
+FINE = 10_000  # steps to which a mean is told; a thinned curve has a row each 25,000 or so
 
 
 def steps_until(run: Run, level: float) -> float:
@@ -29,14 +29,11 @@ def how_soon(found: list[Group]) -> Table:
         paper = paper_return(group.method, robot(group.env), group.dynamics)
         if paper is None or not group.finished:
             continue
-        needed = [(run, steps_until(run, paper)) for run in group.finished]
-        there = [(run, steps) for run, steps in needed if math.isfinite(steps)]
-        row = [group.dynamics, robot(group.env), group.label, paper, f"{len(there)} of {len(needed)}"]
-        if not there:
-            rows.append([*row, None, None])
-            continue
-        steps = float(np.mean([steps for _, steps in there]))
-        minutes = float(np.mean([60 * run["hours"] * steps / run.steps for run, steps in there]))
-        rows.append([*row, round(steps / FINE) * FINE, minutes])
+        needed = np.array([steps_until(run, paper) for run in group.finished])
+        minutes = needed * [60 * run["hours"] / run.steps for run in group.finished]
+        there = np.isfinite(needed)
+        row = [group.dynamics, robot(group.env), group.label, paper, f"{there.sum()} of {len(needed)}"]
+        means = [round(needed[there].mean() / FINE) * FINE, minutes[there].mean()] if there.any() else [None, None]
+        rows.append(row + means)
     note = "Means over the seeds that reach it. Minutes are those of the whole run in proportion to its steps."
     return Table("sooner", "How soon the paper's return is reached", columns, rows, note)
