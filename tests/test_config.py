@@ -181,11 +181,13 @@ def test_numbers_that_mean_nothing_are_refused(part: str, name: str, bad: Any) -
 def test_zero_where_it_means_something() -> None:
     config.make("ppo", ppo={"gae_lambda": 0, "entropy_bonus": 0, "value_clip": 0})
     config.make("ppo", ppo={"gae_lambda": 1, "discount": 1}, policy={"log_std_init": -2})
-    config.make("i2l", elite={"weigh": 0, "ahead": 0}, critic={"reward": 0})
+    config.make("i2l", elite={"weigh": 0, "ahead": 0, "living": 0}, critic={"reward": 0})
     config.make("i2l", elite={"weigh": 1, "ahead": 1})
 
 
-@pytest.mark.parametrize(("name", "bad"), [("weigh", 1.01), ("weigh", -0.1), ("ahead", 1.01), ("ahead", math.nan)])
+@pytest.mark.parametrize(
+    ("name", "bad"), [("weigh", 1.01), ("weigh", -0.1), ("ahead", 1.01), ("ahead", math.nan), ("living", -0.1)]
+)
 def test_a_share_is_from_0_to_1(name: str, bad: float) -> None:
     with pytest.raises(UserError, match=f"--elite.{name}"):
         config.make("i2l", elite={name: bad})

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from onlooker.learning import elite as elite_buffer
 from onlooker.learning.critic import Critic, CriticState
 from onlooker.learning.elite import Elite, Level, Order
-from onlooker.options.bounds import Bounds, Share, Times
+from onlooker.options.bounds import Bounds, NotNegative, Share, Times
 from onlooker.types import Array, Episodes, Metrics, Rows
 
 
@@ -65,6 +65,9 @@ class EliteOptions:
     order: Order = "sum-and-length"
     """Which of two episodes is better: by the sum of g over its states (a longer one is a better one), by the mean, or
     by sum-and-length: ahead in both the sum and the length, else with the larger mean (release)."""
+    living: NotNegative = 0.15
+    """What each state counts in the order besides its g: this share of the estimated distance. So a few close states
+    before a fall don't beat an episode that lives on; 0 is the paper's and the release's order."""
     rescore_every: Times = 1
     """Score the residents again with the newest critic in every n-th iteration."""
     weigh: Share = 1.0
@@ -123,12 +126,18 @@ def from_elite(
         def g(obs: Array) -> Array:
             return critic.g(newest.net, match(obs))
 
+        living = options.living * jnp.maximum(jnp.nan_to_num(metrics["wasserstein"]), 0.0)
+
+        def worth(obs: Array) -> Array:
+            return g(obs) + living
+
         def admit(elite: Elite) -> tuple[Elite, Array]:
             due = iteration % options.rescore_every == 0
+            order = options.order
             elite = jax.lax.cond(
-                due, lambda elite: elite_buffer.rescore(elite, g, options.order), lambda elite: elite, elite
+                due, lambda elite: elite_buffer.rescore(elite, worth, order), lambda elite: elite, elite
             )
-            return elite_buffer.insert(elite, episodes, elite_buffer.score(g, episodes, options.order), options.order)
+            return elite_buffer.insert(elite, episodes, elite_buffer.score(worth, episodes, order), order)
 
         # Scores matter only when there is somebody new to compare with.
         anyone = episodes.length[0] > 0

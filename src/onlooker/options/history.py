@@ -18,6 +18,7 @@ NEUTRAL: dict[str, Any] = {
     "options.discriminator.normalize": "learner",
     "options.critic.reward": 0.0,
     "options.critic.positive_newest": False,
+    "options.elite.living": 0.0,
     "options.elite.weigh": 0.0,
     "options.elite.level": "zero",
     "options.calm": False,
