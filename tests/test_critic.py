@@ -6,6 +6,7 @@ import numpy as np
 import ot
 import pytest
 
+from onlooker.learning import networks
 from onlooker.learning.critic import CriticOptions, CriticState, Draw, critic, score_rows, spectral_norm
 
 RNG = np.random.default_rng(0)
@@ -137,3 +138,13 @@ def test_normalised_critic_does_not_care_for_units():
     np.testing.assert_allclose(
         plain.g(plain.init(key).net, EXPERT[:50]), scaled.g(scaled.init(key).net, EXPERT[:50] * units), rtol=1e-3
     )
+
+
+def test_an_entry_that_the_expert_never_changes_keeps_its_unit():
+    still = np.full((len(EXPERT), 1), 1000.1, np.float32)
+    net_key, options = jax.random.key(3), CriticOptions(normalize=True)
+    found = critic(np.concatenate([EXPERT, still], 1), options)
+    net = found.init(net_key).net
+    for moved in (0.5, -2.0):  # it counts as much as it moved, less the expert's own value
+        state = np.array([[*EXPERT.mean(0), 1000.1 + moved]], np.float32)
+        np.testing.assert_allclose(found.g(net, state), networks.value(net, np.array([[0, 0, 0, moved]])), atol=1e-4)

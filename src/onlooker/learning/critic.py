@@ -52,7 +52,8 @@ class CriticOptions:
     max_grad_norm: Positive = 10.0
     """Gradient norm, clipped."""
     normalize: bool = False
-    """Look at states in units of the expert's deviation instead of raw ones."""
+    """Look at states in units of the expert's deviation instead of raw ones. An entry that never changes keeps its
+    own."""
     reward: NotNegative = 0.0
     """Weight of g in the policy's reward: besides f, a step is worth this much of the g of the state that it leads to.
     0 leaves it to the buffer alone to come closer to the expert, as the paper does."""
@@ -85,7 +86,7 @@ def critic(expert: Array, options: CriticOptions) -> Critic:
     """A critic that knows the expert's states [T, S]."""
     expert = jnp.asarray(expert, jnp.float32)
     size = expert.shape[-1]
-    stats = normalize.update(normalize.init(size), expert) if options.normalize else None
+    stats = _units(expert) if options.normalize else None
     rms = optax.scale_by_rms(decay=options.decay, eps=1e-8, eps_in_sqrt=False)
     descent = optax.flatten(optax.chain(optax.clip_by_global_norm(options.max_grad_norm), rms))
 
@@ -130,6 +131,13 @@ def critic(expert: Array, options: CriticOptions) -> Critic:
         return CriticState(net, opt, rounds), {"wasserstein": estimates / count}
 
     return Critic(init, g, fit)
+
+
+def _units(expert: Array) -> normalize.Stats:
+    """Mean and variance of the expert's states [T, S]. An entry that never changes has no unit, and keeps its own:
+    divided by almost nothing, any touch of a body that the expert never touches with would outweigh all the rest."""
+    stats = normalize.update(normalize.init(expert.shape[-1]), expert)
+    return stats._replace(var=jnp.where(jnp.ptp(expert, 0) > 0, stats.var, 1.0))
 
 
 def spectral_norm(matrix: Array) -> Array:
