@@ -25,8 +25,8 @@ def test_defaults() -> None:
     made = config.make("ppo")
     assert made == Config("ppo", PPOMethod(), World(), Budget())
     assert (made.budget.steps, made.budget.steps_per_iteration, made.budget.num_envs) == (5_000_000, 2048, 16)
-    assert (made.options.ppo.epochs, made.options.ppo.minibatches, made.options.ppo.clip) == (5, 32, 0.2)
-    assert (made.options.ppo.discount, made.options.ppo.gae_lambda) == (0.99, 0.95)
+    assert (made.options.ppo.epochs, made.options.ppo.minibatches, made.options.ppo.clip) == (5, 8, 0.2)
+    assert (made.options.ppo.discount, made.options.ppo.gae_lambda) == (0.995, 0.95)
 
 
 def test_make_puts_every_setting_in_its_place() -> None:
@@ -48,7 +48,7 @@ def test_make_puts_every_setting_in_its_place() -> None:
     assert made.world.env == "Ant-v5"
     assert made.world.resolve().changes == {"gravity": 0.4, "density": {"torso": 2.0}, "wind": (1.0, 0.0, 0.0)}
     assert made.budget == Budget(steps=1_000_000, seed=3, num_envs=8)
-    assert (made.options.ppo.epochs, made.options.ppo.time_limit, made.options.ppo.minibatches) == (10, "ignore", 32)
+    assert (made.options.ppo.epochs, made.options.ppo.time_limit, made.options.ppo.minibatches) == (10, "ignore", 8)
     assert (made.options.policy.hidden, made.options.policy.squash) == ((32, 16), False)
     assert made.options.scale_reward is False
 

@@ -10,6 +10,7 @@ from onlooker.learning.exemplars import from_demos
 from onlooker.learning.gail import GAILOptions, Sees, gail
 from onlooker.learning.ppo import PPOOptions
 from onlooker.methods.compose import Problem, compose
+from onlooker.methods.defaults import steady_ppo
 from onlooker.methods.watching import Matching, Needs, Watching, matching, shown, whole
 from onlooker.policies.actor import PolicyOptions
 from onlooker.types import Method
@@ -19,8 +20,8 @@ from onlooker.types import Method
 class GAILSMethod(Matching):
     """GAIL-S: be rewarded for states that a discriminator takes for the expert's."""
 
-    policy: PolicyOptions = field(default_factory=partial(PolicyOptions, log_std_init=-0.5))
-    ppo: PPOOptions = field(default_factory=partial(PPOOptions, anneal=True))
+    policy: PolicyOptions = field(default_factory=partial(PolicyOptions, log_std_init=-0.5, share_noise=True))
+    ppo: PPOOptions = field(default_factory=steady_ppo)
     discriminator: GAILOptions = field(default_factory=GAILOptions)
 
     needs: ClassVar[Sees] = "states"

@@ -12,6 +12,7 @@ from onlooker.learning.critic import CriticOptions, critic
 from onlooker.learning.exemplars import EliteOptions, EliteState, from_elite
 from onlooker.learning.ppo import PPOOptions
 from onlooker.methods.compose import Problem, compose
+from onlooker.methods.defaults import steady_ppo
 from onlooker.methods.watching import Matching, Needs, matching
 from onlooker.policies.actor import PolicyOptions
 from onlooker.types import Array, Method, Steps
@@ -24,19 +25,7 @@ class I2LMethod(Matching):
     """I2L, indirect imitation: imitate those few of your own episodes that lie closest to the expert's states."""
 
     policy: PolicyOptions = field(default_factory=partial(PolicyOptions, share_noise=True))
-    ppo: PPOOptions = field(
-        default_factory=partial(
-            PPOOptions,
-            learning_rate=1e-3,
-            anneal=True,
-            minibatches=8,
-            target_kl=0.03,
-            discount=0.995,
-            fall=2.0,
-            normalize_values=True,
-            log_std_end=-2.0,
-        )
-    )
+    ppo: PPOOptions = field(default_factory=steady_ppo)
     critic: CriticOptions = field(default_factory=CriticOptions)
     elite: EliteOptions = field(default_factory=EliteOptions)
     discriminator: AIRLOptions = field(default_factory=partial(AIRLOptions, learning_rate=1e-3))

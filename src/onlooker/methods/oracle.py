@@ -1,12 +1,14 @@
 """PPO on the true reward."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from onlooker.demos import Demos
 from onlooker.learning import exemplars, rewards
 from onlooker.learning.ppo import PPOOptions
 from onlooker.methods.compose import Problem, compose
+from onlooker.methods.defaults import steady_ppo
 from onlooker.methods.watching import Needs
 from onlooker.policies.actor import PolicyOptions
 from onlooker.types import Method
@@ -16,8 +18,8 @@ from onlooker.types import Method
 class PPOMethod:
     """PPO on the true reward: the oracle that the imitators are measured against, and how experts are made."""
 
-    policy: PolicyOptions = field(default_factory=PolicyOptions)
-    ppo: PPOOptions = field(default_factory=PPOOptions)
+    policy: PolicyOptions = field(default_factory=partial(PolicyOptions, share_noise=True))
+    ppo: PPOOptions = field(default_factory=partial(steady_ppo, fall=0.0, log_std_end=None))
     scale_reward: bool = True
     """Divide rewards by the running deviation of the discounted return."""
 

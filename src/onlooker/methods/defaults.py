@@ -1,0 +1,17 @@
+"""PPO as it measured best under learned rewards: what the imitators start from."""
+
+from functools import partial
+
+from onlooker.learning.ppo import PPOOptions
+
+steady_ppo = partial(
+    PPOOptions,
+    learning_rate=1e-3,
+    anneal=True,
+    minibatches=8,
+    target_kl=0.03,
+    normalize_values=True,
+    discount=0.995,
+    fall=2.0,
+    log_std_end=-2.0,
+)
