@@ -188,7 +188,7 @@ def test_zero_where_it_means_something() -> None:
 @pytest.mark.parametrize(
     ("name", "bad"), [("weigh", 1.01), ("weigh", -0.1), ("ahead", 1.01), ("ahead", math.nan), ("living", -0.1)]
 )
-def test_a_share_is_from_0_to_1(name: str, bad: float) -> None:
+def test_what_counts_in_the_buffer_has_bounds(name: str, bad: float) -> None:
     with pytest.raises(UserError, match=f"--elite.{name}"):
         config.make("i2l", elite={name: bad})
 

@@ -1,4 +1,4 @@
-"""PPO as it measured best under learned rewards: what the imitators start from."""
+"""PPO as it measured best on the development cells: of I2L, of the GAIL family and, in part, of the oracle."""
 
 from functools import partial
 
