@@ -6,10 +6,12 @@ import socket
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
+import onlooker
 from onlooker import storage
 from onlooker.__main__ import main
 from onlooker.commands.grid import Board
@@ -30,6 +32,7 @@ method = "ppo"
 env = "Pendulum-v1"
 seed = [0, 1]
 """
+TINY: dict[str, Any] = {"steps_per_iteration": 256, "num_envs": 4, "ppo": {"minibatches": 4}}  # the same in Python
 
 
 def write(path: Path, text: str) -> Path:
@@ -63,15 +66,11 @@ def test_lists_multiply_and_tables_override_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "cells", "steps"),
     [
-        ("paper-table1", 3 * 16 * 8, 3 * 16 * 8 * 5e6),
-        ("paper-figures", 5 * 16 * 8, 5 * 16 * 8 * 5e6),
-        ("paper-bco", 16 * 8, 16 * 8 * 5e6),
-        ("paper-figure1", 4 + 2 * 8, 4 * 1e5 + 16 * 5e6),
+        ("paper", 16 * 17 + 4 + 16, (16 * 16 + 4 + 16) * 5e6 + 4 * 5e6 + 16 * 1e5),
         ("ablation-capacity", 6 * 8, 6 * 8 * 5e6),
         ("lower-bound", 4, 4 * 5e6),
-        ("mismatch-sweep", 2 * 2 * 2 * 7 + 2 * 7, 56 * 5e6 + 14 * 1e5),
+        ("mismatch-sweep", 2 * 2 * 7 + 2 * 7, 28 * 5e6 + 14 * 1e5),
         ("smoke", 9, 9 * 8192),
-        ("first-results", 10 * 16 + 4 * 2, (9 * 16 + 4 * 2) * 5e6 + 16 * 1e5),
         ("screen-cells", 8, 8 * 1.5e6),
         ("experts", 4, (8 + 8 + 6 + 16) * 1e6),
     ],
@@ -80,6 +79,27 @@ def test_shipped_grids_hold_the_cells_that_they_name(name: str, cells: int, step
     read = plan.read(GRIDS / f"{name}.toml")
     assert len(read) == cells
     assert sum(cell.config.budget.steps for cell in read) == steps
+
+
+def test_what_is_packed_as_finished_with_the_same_settings_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, runs, packed = write(tmp_path / "g.toml", SMALL), tmp_path / "runs", tmp_path / "packed"
+    first, second = plan.read(path)
+    onlooker.train("ppo", out=runs / first.name, env="Pendulum-v1", steps=512, **TINY)
+    plan.prepare(second, runs)  # begun, and no more
+    assert main(["report", str(runs), "--pack", str(packed)]) == 0
+
+    def left(text: str) -> list[str]:
+        capsys.readouterr()
+        grid = write(tmp_path / "other.toml", text)
+        assert main(["grid", str(grid), "--out", str(tmp_path / "new"), "--packed", str(packed), "--dry-run"]) == 0
+        return re.findall(r"^(ppo-\S+):", capsys.readouterr().out, re.MULTILINE)
+
+    assert left(SMALL) == [second.name]
+    assert left(SMALL.replace("minibatches = 4", "minibatches = 8")) == [first.name, second.name]
+    assert left(SMALL.replace("[0, 1]", "0")) == []
+    assert main(["grid", str(path), "--packed", str(tmp_path / "nowhere"), "--dry-run"]) == 2
 
 
 def test_every_shipped_grid_is_in_the_documentation() -> None:

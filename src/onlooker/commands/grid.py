@@ -1,5 +1,6 @@
 """onlooker grid: many runs from one file."""
 
+import json
 import sys
 import time
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from onlooker.errors import UserError
 from onlooker.grid import fleet, hours, plan
 from onlooker.grid.fleet import Overview
 from onlooker.grid.plan import Cell
+from onlooker.report import load
 
 QUIET_SECONDS = 60.0  # between two plain lines
 
@@ -29,6 +31,9 @@ class Grid:
     """A grid file; those in grids/ are examples."""
     out: Path = Path("results")
     """Where the run folders go."""
+    packed: Path | None = None
+    """Leave out what is finished with the same settings in this folder, packed by `onlooker report --pack`: a long grid
+    goes on where its run folders are not."""
     jobs: int = 0
     """Runs at a time on this machine, one core each; 0: as many as there are cores."""
     address: str = ""
@@ -52,6 +57,12 @@ def run(argv: list[str]) -> int:
     if args.address and args.jobs:
         raise UserError("--jobs is for this machine alone; with --address the cluster's cores count")
     cells = plan.read(args.file, args.trust, args.dry_run)
+    if args.packed is not None:
+        asked = len(cells)
+        cells = _not_packed(cells, args.packed)
+        print(f"{asked - len(cells)} of {asked} cells are finished in {args.packed}", flush=True)
+        if not cells:
+            return 0
     if args.dry_run:
         return _dry_run(cells, args)
     with Board(cells, args.out) as board:
@@ -60,6 +71,18 @@ def run(argv: list[str]) -> int:
         first, error = next(iter(failed.items()))
         raise UserError(f"{len(failed)} of {len(cells)} cells failed; {first}: {error} (see its log.txt)")
     return 0
+
+
+def _not_packed(cells: list[Cell], packed: Path) -> list[Cell]:
+    """The cells of which the folder has no finished run with the same name, settings and version."""
+    done = {Path(run.name).name: run.config for run in load(packed) if run.state == "finished"}
+
+    def same(cell: Cell) -> bool:
+        settings = json.loads(json.dumps(cell.config.to_json()))
+        there = done.get(cell.name, {})
+        return all(there.get(part) == value for part, value in settings.items())
+
+    return [cell for cell in cells if not same(cell)]
 
 
 def _dry_run(cells: list[Cell], args: Grid) -> int:
