@@ -7,6 +7,7 @@ from pathlib import Path
 from onlooker import __version__
 from onlooker.report import output, panels
 from onlooker.report.ablation import ablation_table, ablations, without_ablated
+from onlooker.report.attainable import beside_oracle
 from onlooker.report.comparisons import aggregates, dynamics_tables, probabilities, summary
 from onlooker.report.entry import Run
 from onlooker.report.figures import draw, draw_row, fresh, slug
@@ -38,7 +39,7 @@ DEFINITIONS = [
     "best ones. eval_return: of 10 deterministic episodes from fixed seeds. of demo: as a fraction of the "
     "demonstration's return.",
     "deviation: standard deviation over seeds. IQM: interquartile mean over seeds. 95% interval: of the IQM, by "
-    "bootstrap over seeds; it needs two seeds. level: within 5% of the paper's number.",
+    "bootstrap over seeds; it needs two seeds. above, below: the interval, or a single seed less 5%, lies there.",
 ]
 CURVES = [
     "Mean over seeds, and one standard deviation. Click on a name to hide it; point at a curve to read it.",
@@ -111,7 +112,8 @@ def _results(found: list[Group], glance: str) -> list[Section]:
     )
     note = replace(wide, note=ABOUT + steps)
     tables = [replace(table, note=ABOUT) for table in dynamics_tables(found)]
-    totals, chances, soon = aggregates(main), probabilities(found), how_soon(main)
+    totals, chances = aggregates(main), probabilities(found)
+    others_too = [table for table in (totals, how_soon(main), beside_oracle(main)) if table.rows]
     curves, actions = panels.learning_curves(found), panels.action_curves(found)
     sections = [
         Section(
@@ -125,9 +127,7 @@ def _results(found: list[Group], glance: str) -> list[Section]:
     if curves:
         sections.append(Section("curves", "Learning curves", CURVES, figures=_by_heading(curves)))
     if tables:
-        sections.append(
-            Section("tables", "Results in full", [], tables + [table for table in (totals, soon) if table.rows])
-        )
+        sections.append(Section("tables", "Results in full", [], tables + others_too))
     if actions:
         about = ["They also see the expert's actions, which belong to the expert's physics."]
         sections.append(Section("actions", "GAIL-SA and AIRL", about, figures=_by_heading(actions)))

@@ -67,7 +67,7 @@ def _row(group: Group, demonstration: float) -> list:
     eval_mean, _ = mean_and_spread(judged)
     paper = paper_return(group.method, robot(group.env), group.dynamics)
     row = [group.label, group.steps, len(returns), mean, paper]
-    row += [None, None] if paper is None or not len(returns) else [mean - paper, verdict(mean, paper)]
+    row += [None, None] if paper is None or not len(returns) else [mean - paper, verdict(returns, paper)]
     middle = [float(iqm(returns)), iqm_interval([returns])] if len(returns) else [math.nan, (math.nan, math.nan)]
     row += [spread, *middle, mean_and_spread(shares(group, "return", demonstration))[0], eval_mean]
     return [*row, mean_and_spread(shares(group, "eval_return", demonstration))[0]]
@@ -104,9 +104,9 @@ def _method_first(group: Group) -> tuple:
 
 
 def _beside(group: Group) -> Beside:
-    mean, _ = mean_and_spread(group.values("return"))
+    returns = group.values("return")
     paper = paper_return(group.method, robot(group.env), group.dynamics)
-    return Beside(mean, paper, "" if paper is None else verdict(mean, paper))
+    return Beside(float(returns.mean()), paper, "" if paper is None else verdict(returns, paper))
 
 
 def aggregates(found: list[Group]) -> Table:

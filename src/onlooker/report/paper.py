@@ -3,6 +3,10 @@
 Its other results are curves only, and are not read off them. They are for Gym v2 with the MuJoCo of its day.
 """
 
+import numpy as np
+
+from onlooker.report.statistics import iqm_interval
+
 STEPS = 5_000_000
 ABOUT = (
     "The paper's numbers are means over 8 seeds after 5 million steps, for Gym v2 with the MuJoCo of its day. "
@@ -32,7 +36,7 @@ RETURNS: dict[str, dict[str, dict[str, float]]] = {
         "i2l": {"Walker2d": 3825, "Hopper": 2084, "Ant": 1145, "HalfCheetah": 5554},
     },
 }
-LEVEL = 0.05  # within this share of the paper's number ours is level with it
+LEVEL = 0.05  # within this share of the paper's number a single seed of ours is level with it
 
 
 def paper_return(method: str, robot: str, dynamics: str) -> float | None:
@@ -40,8 +44,11 @@ def paper_return(method: str, robot: str, dynamics: str) -> float | None:
     return RETURNS.get(dynamics, {}).get(method, {}).get(robot)
 
 
-def verdict(ours: float, theirs: float) -> str:
-    """above, level or below."""
-    if abs(ours - theirs) <= LEVEL * abs(theirs):
+def verdict(ours: np.ndarray, theirs: float) -> str:
+    """above, level or below: where the 95% interval of our seeds lies, or a single seed within 5%."""
+    low, high = iqm_interval([ours])
+    if len(ours) == 1:
+        low, high = ours[0] - LEVEL * abs(theirs), ours[0] + LEVEL * abs(theirs)
+    if low <= theirs <= high:
         return "level"
-    return "above" if ours > theirs else "below"
+    return "above" if low > theirs else "below"
