@@ -25,6 +25,12 @@ def test_the_page_of_results_has_the_tables_of_the_committed_runs() -> None:
         assert "\n".join(table) in page
 
 
+def test_the_first_page_has_the_table_of_the_committed_runs() -> None:
+    table = rows(TABLES["glance"](RESULTS / "sixteen"))
+    assert len(table) == 2 + 4
+    assert "\n".join(table) in (ROOT / "README.md").read_text()
+
+
 @pytest.mark.parametrize("folder", ["paper", "sixteen"])
 def test_every_committed_run_is_whole(folder: str) -> None:
     with (RESULTS / folder / "runs.csv").open(newline="") as stream:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from onlooker.report import load
 from onlooker.report.comparisons import summary
+from onlooker.report.paper import RETURNS, verdict
 from onlooker.report.sooner import how_soon
-from onlooker.report.tables import markdown
+from onlooker.report.tables import markdown, shown
 from onlooker.report.variants import Group, groups
+from onlooker.report.world_names import robot
 
 ROOT = Path(__file__).parent.parent
 METHODS = ("i2l", "gail-s", "gaifo", "bco", "ppo", "transfer")
@@ -27,6 +29,22 @@ def soon(runs: Path) -> str:
     return markdown(how_soon(_usual(runs)))
 
 
+def glance(runs: Path) -> str:
+    """I2L alone, robots down and dynamics across, for README: its mean return and the paper's."""
+    ours = [group for group in _usual(runs) if group.method == "i2l"]
+    found = {(robot(group.env), group.dynamics): group.values("return") for group in ours}
+    rows = []
+    for name in dict.fromkeys(name for name, _ in found):
+        cells = []
+        for dynamics in RETURNS:
+            returns, theirs = found[name, dynamics], RETURNS[dynamics]["i2l"][name]
+            bold = "**" * (verdict(returns, theirs) == "below")
+            cells.append(f"{bold}{shown(float(returns.mean()), 'return')}{bold} ({shown(theirs, 'return')})")
+        rows.append(f"| {' | '.join([name, *cells])} |")
+    head = ["", *(name.replace("-", " ") for name in RETURNS)]
+    return "\n".join([f"|{' | '.join(head)} |", "|---" * len(head) + "|", *rows]) + "\n"
+
+
 def _usual(runs: Path) -> list[Group]:
     return [group for group in groups(load(runs)) if group.method in METHODS and not group.variant]
 
@@ -37,3 +55,4 @@ if __name__ == "__main__":
     for folder in map(Path, sys.argv[1:]):
         print(table(folder))
         print(soon(folder))
+        print(glance(folder))
