@@ -39,7 +39,7 @@ DEFINITIONS = [
     "best ones. eval_return: of 10 deterministic episodes from fixed seeds. of demo: as a fraction of the "
     "demonstration's return.",
     "deviation: standard deviation over seeds. IQM: interquartile mean over seeds. 95% interval: of the IQM, by "
-    "bootstrap over seeds; it needs two seeds. above, below: the interval, or a single seed less 5%, lies there.",
+    "bootstrap over seeds; it needs two seeds. above, below: the whole interval, or a single seed by over 5%.",
 ]
 CURVES = [
     "Mean over seeds, and one standard deviation. Click on a name to hide it; point at a curve to read it.",
