@@ -6,6 +6,10 @@ import runpy
 from pathlib import Path
 
 import pytest
+from test_report_runs import make_run
+
+from onlooker.report import load
+from onlooker.report.variants import groups
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results"
@@ -38,6 +42,26 @@ def test_the_first_page_tells_what_its_table_shows() -> None:
     assert len(returns) == 16
     assert f"below in {sum(bool(bold) for bold, *_ in cells)} " in text.replace(".**", " ")
     assert f"1.3 times the paper's mean in {sum(ours >= 1.3 * theirs for ours, theirs in returns)}." in text
+
+
+def test_ahead_is_counted_where_both_were_run_under_other_physics(tmp_path: Path) -> None:
+    returns = {
+        ("i2l", "low-gravity"): [1000.0, 3000.0],
+        ("gail-s", "low-gravity"): [1500.0],
+        ("gaifo", "low-gravity"): [2500.0],
+        ("i2l", "high-density"): [500.0],
+        ("gail-s", "high-density"): [500.0],
+        ("i2l", "high-friction"): [9000.0],
+        ("i2l", "none"): [1.0],
+        ("gaifo", "none"): [2.0],
+    }
+    for (method, dynamics), values in returns.items():
+        for seed, ret in enumerate(values):
+            make_run(tmp_path / f"{method}-{dynamics}-{seed}", method, dynamics=dynamics, seed=seed, ret=ret)
+    assert TABLES["against_rivals"](groups(load(tmp_path))) == (
+        "- Ahead of **GAIL-S** in 1 of 2 changed worlds; not in Hopper high-density.\n"
+        "- Ahead of **GAIfO** in 0 of 1 changed worlds; not in Hopper low-gravity.\n"
+    )
 
 
 @pytest.mark.parametrize("folder", ["paper", "sixteen"])

@@ -19,12 +19,14 @@ from onlooker.report.comparisons import dynamics_tables, probabilities, summary
 from onlooker.report.paper import RETURNS, verdict
 from onlooker.report.sooner import how_soon, steps_until
 from onlooker.report.tables import Column, Table, markdown, shown
-from onlooker.report.variants import Group, groups
+from onlooker.report.variants import METHODS as NAMES
+from onlooker.report.variants import Group, groups, settings
 from onlooker.report.world_names import robot
 
 ROOT = Path(__file__).parent.parent
 PAGES = ("README.md", "docs/results.md")
 METHODS = ("i2l", "gail-s", "gaifo", "bco", "ppo", "transfer")
+RIVALS = ("gail-s", "gaifo")  # what the paper compares I2L with
 MARK = re.compile(r"<!-- filled: ([\w-]+) of ([\w-]+) -->.*?<!-- end -->", re.DOTALL)
 MUCH = 1.3  # times the paper's return
 SOON = 1_000_000  # steps
@@ -83,12 +85,32 @@ def told(found: list[Group]) -> str:
     )
 
 
+def against_rivals(found: list[Group]) -> str:
+    """In how many of the changed worlds I2L has more than each method that sees states only, by the means."""
+    changed = [group for group in found if group.dynamics != "none" and len(group.values("return"))]
+    lines = []
+    for rival in RIVALS:
+        behind, counted = [], 0
+        for (env, dynamics), members in settings(changed).items():
+            means = {group.method: group.values("return").mean() for group in members}
+            if {"i2l", rival} <= set(means):
+                counted += 1
+                behind += [f"{robot(env)} {dynamics}"] if means["i2l"] <= means[rival] else []
+        if counted:
+            where = f"; not in {', '.join(behind)}" if behind else ""
+            lines.append(
+                f"- Ahead of **{NAMES[rival]}** in {counted - len(behind)} of {counted} changed worlds{where}.\n"
+            )
+    return "".join(lines)
+
+
 WRITERS: dict[str, Callable[[list[Group]], str]] = {
     "summary": lambda found: _bare(summary(found)),
     "seeds": seeds,
     "soon": lambda found: _bare(how_soon(_i2l(found))),
     "glance": glance,
     "told": told,
+    "rivals": against_rivals,
     "chances": lambda found: _bare(probabilities(found)),
     "oracle": lambda found: _bare(beside_oracle(found)),
 }
