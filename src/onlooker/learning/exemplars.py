@@ -65,9 +65,10 @@ class EliteOptions:
     order: Order = "sum-and-length"
     """Which of two episodes is better: by the sum of g over its states (a longer one is a better one), by the mean, or
     by sum-and-length: ahead in both the sum and the length, else with the larger mean (release)."""
-    living: NotNegative = 0.15
+    living: NotNegative = 0.05
     """What each state counts in the order besides its g: this share of the estimated distance. So a few close states
-    before a fall don't beat an episode that lives on; 0 is the paper's and the release's order."""
+    before a fall don't beat an episode that lives on, and standing still does not beat a run that ends in a fall; 0 is
+    the paper's and the release's order."""
     rescore_every: Times = 1
     """Score the residents again with the newest critic in every n-th iteration."""
     weigh: Share = 1.0
