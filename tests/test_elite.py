@@ -23,7 +23,8 @@ def episodes(*rows: list[float], capacity: int = 64, most: int = 16) -> Episodes
     start[: len(rows)] = np.cumsum([0, *map(len, rows)])[:-1]
     for number, row in enumerate(rows):
         owner[start[number] : start[number] + len(row)] = number
-    return Episodes(obs, -obs, owner, start, length)
+    fell = (length > 0) & (length < HORIZON)
+    return Episodes(obs, -obs, owner, start, length, fell)
 
 
 def g(obs):
@@ -209,6 +210,21 @@ def test_a_state_weighs_by_what_it_is_and_what_it_leads_to():
     above = elite.weights(buffer, g, share=1.0, ahead=0.0, level="mean")
     np.testing.assert_allclose(above[slot], np.array([0, 0, 3, 0, 0, 0]) / 0.8, rtol=1e-6)
     np.testing.assert_allclose(above[other], np.array([1, 0, 0, 0, 0, 0]) / 0.8, rtol=1e-6)
+
+
+def test_the_states_before_a_fall_are_drawn_less():
+    buffer, _ = add(elite.init(3, HORIZON, 1, 1), episodes([2, 2, 2], [1] * HORIZON))
+    fell, whole = int(np.argmax(buffer.fell)), int(np.argmax(buffer.length))
+    assert buffer.fell.sum() == 1
+    assert buffer.length[fell] == 3
+    # To blame: a quarter, a half, all of it. So 1.5, 1, 0, and six of 1; their mean is 8.5 / 9.
+    weights = elite.weights(buffer, g, share=1.0, ahead=0.0, blame=0.5)
+    np.testing.assert_allclose(weights[fell], np.array([1.5, 1, 0, 0, 0, 0]) / (8.5 / 9), rtol=1e-6)
+    np.testing.assert_allclose(weights[whole], np.ones(HORIZON) / (8.5 / 9), rtol=1e-6)
+    # A newcomer that did not fall takes the place of the one that did.
+    buffer, _ = add(buffer, episodes([3] * HORIZON))
+    buffer, _ = add(buffer, episodes([4] * HORIZON))
+    assert not buffer.fell.any()
 
 
 @pytest.mark.parametrize("worth", [-1.0, 0.0, np.nan, np.inf])

@@ -41,6 +41,7 @@ class Collector:
             owner=np.full(capacity, most, np.int32),
             start=np.zeros(most, np.int32),
             length=np.zeros(most, np.int32),
+            fell=np.zeros(most, bool),
         )
         self._filled = 0  # rows of them that hold an episode
         self.recent: deque[Ended] = deque()
@@ -80,7 +81,7 @@ class Collector:
         """Join what was unfinished with the rollout and cut at the ends; keep the rest for the next time."""
         count, episodes, before = self.pool.num_envs, self._episodes, self._filled
         episodes.obs[:before], episodes.action[:before], episodes.owner[:before] = 0, 0, count * self.length
-        episodes.start[:], episodes.length[:] = 0, 0
+        episodes.start[:], episodes.length[:], episodes.fell[:] = 0, 0, False
         row, number = 0, 0
         for env in range(count):
             begin = 0
@@ -94,6 +95,7 @@ class Collector:
                     whole[row + early : row + early + late] = new[begin:end, env]
                 episodes.start[number], episodes.length[number] = row, early + late
                 episodes.owner[row : row + early + late] = number
+                episodes.fell[number] = steps.terminated[end - 1, env]
                 self._report(self._return[env] + reward[begin:end, env].sum(), int(early + late))
                 row, number, begin = row + early + late, number + 1, int(end)
                 self._so_far[env], self._return[env] = 0, 0.0

@@ -40,6 +40,7 @@ class Episodes(NamedTuple):
     owner: Array  # [C] which episode a row belongs to; E for padding
     start: Array  # [E] first row of each episode
     length: Array  # [E] 0 for padding
+    fell: Array  # [E] it ended for good, not by the time limit
 
 
 class Rows(NamedTuple):

@@ -22,6 +22,7 @@ class Elite(NamedTuple):
     obs: Array  # [k, H, D]
     action: Array  # [k, H, A] before any tanh
     length: Array  # [k]
+    fell: Array  # [k] it ended for good
     score: Array  # [k]
 
 
@@ -31,6 +32,7 @@ def init(capacity: int, horizon: int, obs_size: int, action_size: int) -> Elite:
         obs=jnp.zeros((capacity, horizon, obs_size), jnp.float32),
         action=jnp.zeros((capacity, horizon, action_size), jnp.float32),
         length=jnp.zeros(capacity, jnp.int32),
+        fell=jnp.zeros(capacity, bool),
         score=jnp.full(capacity, -jnp.inf, jnp.float32),
     )
 
@@ -103,11 +105,13 @@ def insert(elite: Elite, episodes: Episodes, scores: Array, order: Order) -> tup
             starts = jnp.asarray(episodes.start)[holder]
             return jax.vmap(lambda start: jax.lax.dynamic_slice_in_dim(padded, start, horizon))(starts)
 
-        new = (holder >= 0)[:, None, None]
+        new = holder >= 0
+        rows = new[:, None, None]
         return Elite(
-            obs=jnp.where(new, cut(episodes.obs), elite.obs),
-            action=jnp.where(new, cut(episodes.action), elite.action),
+            obs=jnp.where(rows, cut(episodes.obs), elite.obs),
+            action=jnp.where(rows, cut(episodes.action), elite.action),
             length=length,
+            fell=jnp.where(new, jnp.asarray(episodes.fell)[holder], elite.fell),
             score=standing,
         )
 
@@ -123,16 +127,27 @@ def sample_evenly(elite: Elite, key: jax.Array, n: int) -> tuple[Array, Array]:
     return elite.obs[episode, row], elite.action[episode, row]
 
 
-def weights(elite: Elite, g: Callable[[Array], Array], share: float, ahead: float, level: Level = "zero") -> Array:
+def weights(
+    elite: Elite,
+    g: Callable[[Array], Array],
+    share: float,
+    ahead: float,
+    level: Level = "zero",
+    blame: float = 0.0,
+) -> Array:
     """How often each state [k, H] is to be drawn, 1 on average: a `share` of the draws in proportion to how far g is
     above the level, at the state and at those that follow it in its episode, each counted `ahead` times the one before;
-    the rest evenly."""
+    the rest evenly. The last state before a fall is to blame for all of it, and counts nothing; each one before that is
+    to blame for `blame` of what the next one is."""
     there = jnp.arange(elite.obs.shape[1]) < elite.length[:, None]
     values = jnp.where(there, g(elite.obs), 0.0)
     if level == "mean":
         values -= values.sum() / jnp.maximum(there.sum(), 1)
     good = jnp.where(there, jnp.nan_to_num(jax.nn.relu(values), posinf=0.0), 0.0)
     good = jnp.where(there, _discounted(good, ahead), 0.0)
+    if blame > 0:
+        to_come = jnp.maximum(elite.length[:, None] - 1 - jnp.arange(elite.obs.shape[1]), 0)
+        good *= jnp.where(elite.fell[:, None], 1 - blame**to_come, 1.0)
     mean = good.sum() / jnp.maximum(there.sum(), 1)
     return jnp.where(there, jnp.where(mean > 0, share * good / mean + 1 - share, 1.0), 0.0)
 

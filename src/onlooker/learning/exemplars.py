@@ -76,6 +76,9 @@ class EliteOptions:
     lead there. The rest are drawn evenly. 0 imitates whole episodes, as the paper does."""
     ahead: Share = 0.95
     """What a state leads to: how much the g of each next state counts of the one before; 0 looks at the state alone."""
+    blame: Share = 0.97
+    """How far back the states of an episode are to blame for its fall, and are drawn less: the last one wholly, each
+    before it this much of the next one. 0 blames none."""
     level: Level = "mean"
     """From where on g counts for that: from 0, or from its mean over the buffer, so that it tells the buffer's better
     states from its worse ones wherever g lies."""
@@ -146,7 +149,7 @@ def from_elite(
         metrics |= elite_buffer.summarize(elite) | {"elite_entered": entered}
         if options.weigh == 0:
             return EliteState(newest, elite, None), metrics
-        weights = elite_buffer.weights(elite, g, options.weigh, options.ahead, options.level)
+        weights = elite_buffer.weights(elite, g, options.weigh, options.ahead, options.level, options.blame)
         return EliteState(newest, elite, jnp.cumsum(weights)), metrics
 
     def ready(state: EliteState, episodes: Episodes) -> Array:

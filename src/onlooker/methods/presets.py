@@ -38,7 +38,7 @@ _RELEASE: dict[str, Any] = {
         "positive_newest": False,
         "reward": 0.0,
     },
-    "elite": {"capacity": 5, "order": "sum-and-length", "living": 0.0, "rescore_every": 5, "weigh": 0.0},
+    "elite": {"capacity": 5, "order": "sum-and-length", "living": 0.0, "rescore_every": 5, "weigh": 0.0, "blame": 0.0},
     "discriminator": {
         "hidden": (64, 64),
         "learning_rate": 3e-4,

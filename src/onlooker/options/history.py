@@ -21,6 +21,7 @@ NEUTRAL: dict[str, Any] = {
     "options.elite.living": 0.0,
     "options.elite.weigh": 0.0,
     "options.elite.level": "zero",
+    "options.elite.blame": 0.0,
     "options.calm": False,
 }
 
