@@ -85,7 +85,7 @@ class Log:
         transition = self._step(action)
         self.rows.append((before, action.copy(), *(part.copy() for part in transition)))
         for i in range(self.pool.num_envs):
-            self.unfinished[i].append((before[i], action[i].copy(), transition.reward[i]))
+            self.unfinished[i].append((before[i], action[i].copy(), transition.reward[i], transition.terminated[i]))
             if transition.terminated[i] or transition.truncated[i]:
                 self.finished[-1].append((i, self.unfinished[i]))
                 self.unfinished[i] = []
@@ -123,6 +123,7 @@ def test_rollouts_and_episodes_equal_a_log_kept_by_hand(length: int) -> None:
         expected = [steps for _, steps in sorted(log.finished[0], key=lambda pair: pair[0])]
         count = len(expected)
         assert episodes.length.tolist() == [len(steps) for steps in expected] + [0] * (3 * length - count)
+        assert episodes.fell.tolist() == [bool(steps[-1][3]) for steps in expected] + [False] * (3 * length - count)
         end = int(episodes.length.sum())
         assert episodes.owner.tolist() == np.repeat(np.arange(3 * length), episodes.length).tolist() + [3 * length] * (
             len(episodes.owner) - end
