@@ -1,5 +1,6 @@
 """Grid files: what they expand into, and what is said of bad ones. Running them is tests/test_fleet.py."""
 
+import json
 import os
 import re
 import socket
@@ -99,6 +100,14 @@ def test_what_is_packed_as_finished_with_the_same_settings_is_left_out(
     assert left(SMALL) == [second.name]
     assert left(SMALL.replace("minibatches = 4", "minibatches = 8")) == [first.name, second.name]
     assert left(SMALL.replace("[0, 1]", "0")) == []
+    # A run of before an option came did what the option does at its neutral value.
+    configs = json.loads((packed / "configs.json").read_text())
+    del configs[first.name]["options"]["ppo"]["value_clip"], configs[first.name]["options"]["ppo"]["fall"]
+    (packed / "configs.json").write_text(json.dumps(configs))
+    assert left(SMALL) == [first.name, second.name]  # value_clip was always there: who knows what it was
+    configs[first.name]["options"]["ppo"]["value_clip"] = 0.0
+    (packed / "configs.json").write_text(json.dumps(configs))
+    assert left(SMALL) == [second.name]
     assert main(["grid", str(path), "--packed", str(tmp_path / "nowhere"), "--dry-run"]) == 2
 
 

@@ -19,6 +19,7 @@ from onlooker.grid import fleet, hours, plan
 from onlooker.grid.fleet import Overview
 from onlooker.grid.plan import Cell
 from onlooker.report import load
+from onlooker.runs.layout import completed
 
 QUIET_SECONDS = 60.0  # between two plain lines
 
@@ -74,11 +75,12 @@ def run(argv: list[str]) -> int:
 
 
 def _not_packed(cells: list[Cell], packed: Path) -> list[Cell]:
-    """The cells of which the folder has no finished run with the same name, settings and version."""
-    done = {Path(run.name).name: run.config for run in load(packed) if run.state == "finished"}
+    """The cells of which the folder has no finished run with the same name, settings and version. An option that came
+    after that run counts as what the run did."""
+    done = {Path(run.name).name: completed(run.config) for run in load(packed) if run.state == "finished"}
 
     def same(cell: Cell) -> bool:
-        settings = json.loads(json.dumps(cell.config.to_json()))
+        settings = completed(json.loads(json.dumps(cell.config.to_json())))
         there = done.get(cell.name, {})
         return all(there.get(part) == value for part, value in settings.items())
 

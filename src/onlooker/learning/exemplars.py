@@ -65,10 +65,9 @@ class EliteOptions:
     order: Order = "sum-and-length"
     """Which of two episodes is better: by the sum of g over its states (a longer one is a better one), by the mean, or
     by sum-and-length: ahead in both the sum and the length, else with the larger mean (release)."""
-    living: NotNegative = 0.05
+    living: NotNegative = 0.15
     """What each state counts in the order besides its g: this share of the estimated distance. So a few close states
-    before a fall don't beat an episode that lives on, and standing still does not beat a run that ends in a fall; 0 is
-    the paper's and the release's order."""
+    before a fall don't beat an episode that lives on; 0 is the paper's and the release's order."""
     rescore_every: Times = 1
     """Score the residents again with the newest critic in every n-th iteration."""
     weigh: Share = 1.0
@@ -76,9 +75,9 @@ class EliteOptions:
     lead there. The rest are drawn evenly. 0 imitates whole episodes, as the paper does."""
     ahead: Share = 0.95
     """What a state leads to: how much the g of each next state counts of the one before; 0 looks at the state alone."""
-    blame: Share = 0.97
+    blame: Share = 0.0
     """How far back the states of an episode are to blame for its fall, and are drawn less: the last one wholly, each
-    before it this much of the next one. 0 blames none."""
+    before it this much of the next one (0.97 reaches back some 50 steps). 0 blames none."""
     level: Level = "mean"
     """From where on g counts for that: from 0, or from its mean over the buffer, so that it tells the buffer's better
     states from its worse ones wherever g lies."""
