@@ -20,7 +20,11 @@ TABLES = runpy.run_path(str(ROOT / "tools" / "results_table.py"))
     ("page", "wanted"),
     [
         ("README.md", {"glance of sixteen", "told of sixteen"}),
-        ("docs/results.md", {"told of sixteen", "seeds of sixteen", "soon of sixteen", "summary of paper"}),
+        (
+            "docs/results.md",
+            {"told of sixteen", "seeds of sixteen", "soon of sixteen"}
+            | {"rivals of sixteen", "summary of sixteen", "summary of paper"},
+        ),
     ],
 )
 def test_a_page_has_the_numbers_of_the_committed_runs(page: str, wanted: set[str]) -> None:
