@@ -55,7 +55,8 @@ def overview(found: list[Group]) -> dict[str, bytes]:
         for axes, name in zip(panels, dynamics):
             width = WIDE / len(methods)
             for bar in (bar for bar in known if bar.dynamics == name):
-                x = robots.index(bar.robot) - WIDE / 2 + width * (methods.index(bar.method) + 0.5)
+                beside = [other.method for other in known if (other.dynamics, other.robot) == (name, bar.robot)]
+                x = robots.index(bar.robot) + width * (beside.index(bar.method) - (len(beside) - 1) / 2)
                 color = COLORS[bar.method]
                 handles[METHODS[bar.method]] = axes.bar(x, bar.seeds.mean(), 0.9 * width, color=color)
                 if len(bar.seeds) > 1:
