@@ -221,7 +221,7 @@ def test_the_states_before_a_fall_are_drawn_less():
     weights = elite.weights(buffer, g, share=1.0, ahead=0.0, blame=0.5)
     np.testing.assert_allclose(weights[fell], np.array([1.5, 1, 0, 0, 0, 0]) / (8.5 / 9), rtol=1e-6)
     np.testing.assert_allclose(weights[whole], np.ones(HORIZON) / (8.5 / 9), rtol=1e-6)
-    # A newcomer that did not fall takes the place of the one that did.
+    # One fills the empty place; the next takes that of the first of the two lowest, which is the one that fell.
     buffer, _ = add(buffer, episodes([3] * HORIZON))
     buffer, _ = add(buffer, episodes([4] * HORIZON))
     assert not buffer.fell.any()
