@@ -16,9 +16,15 @@ from onlooker.policies.acting import HostPolicy
 CRITIC = {"steps": 2, "batch": 32}
 METHODS: dict[str, tuple[Any, list[int]]] = {  # name: (options, parts in each stage)
     "i2l": (config.make("i2l", critic=CRITIC).options, [2]),
-    "i2l, even draws": (config.make("i2l", critic=CRITIC, elite={"weigh": 0.0}).options, [2]),
-    "i2l, g in the reward": (config.make("i2l", critic=CRITIC | {"reward": 0.5}).options, [2]),
-    "i2l after the fit": (config.make("i2l", critic=CRITIC, discriminator={"score_first": False}).options, [1, 2]),
+    "i2l, every choice otherwise": (
+        config.make(
+            "i2l",
+            critic=CRITIC | {"reward": 0.5},
+            elite={"weigh": 0.0},
+            discriminator={"score_first": False},
+        ).options,
+        [1, 2],
+    ),
     "gail-s": (config.make("gail-s").options, [1, 2]),
     "ppo": (config.make("ppo").options, [1, 2]),
 }
