@@ -1,7 +1,9 @@
 """Each edit changes what it says and nothing else, in the compiled model of all four robots."""
 
 import math
+import runpy
 import warnings
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -154,6 +156,18 @@ def test_friction_of_every_touch_with_the_floor_triples(robot: str) -> None:
     robots = set(compiled(robot).geom_friction[compiled(robot).geom_bodyid > 0, 0])
     assert before <= {max(floor, own) for own in robots}
     assert after <= {max(floor, own * 3) for own in robots}
+
+
+def test_a_pyramidal_floor_softens_with_friction_as_its_page_says() -> None:
+    root = Path(__file__).parent.parent
+    push = runpy.run_path(str(root / "tools" / "floor_table.py"))["push"]
+    page = (root / "docs" / "decisions" / "a-softer-floor.md").read_text()
+    shipped, tripled = push("Hopper", Dynamics()), push("Hopper", Dynamics(friction=3))
+    assert f"under Hopper is {shipped / tripled:.0f} times as soft" in page
+    hard, harder = push("Hopper", Dynamics(solver="elliptic")), push("Hopper", Dynamics(solver="elliptic", friction=3))
+    assert hard == pytest.approx(harder, rel=1e-9)
+    assert f"| Hopper | {shipped:.2f} |" in page
+    assert f" {tripled:.2f} | {hard:.2f} |" in page
 
 
 @pytest.mark.parametrize("robot", ROBOTS)

@@ -36,7 +36,7 @@ class Dynamics:
     density: Factor = 1.0
     """Factor on mass and inertia of the robot's bodies, or per body: torso=2,foot=0.5."""
     friction: Factor = 1.0
-    """Factor on the friction of the robot's geoms (not the floor's), or per body."""
+    """Factor on the friction of the robot's geoms (not the floor's), or per body. Pyramidal contacts soften with it."""
     damping: Factor = 1.0
     """Factor on joint damping, or per joint."""
     armature: Factor = 1.0
@@ -210,7 +210,8 @@ class Factors:
     density: FactorOption = None
     """Factor on mass and inertia of the robot, or per body: torso=2,foot=0.5."""
     friction: FactorOption = None
-    """Factor on the friction of the robot's geoms (not the floor's), or per body."""
+    """Factor on the friction of the robot's geoms (not the floor's), or per body. More of it softens the floor in most
+    models; with --solver elliptic it does not."""
     damping: FactorOption = None
     """Factor on joint damping, or per joint."""
     armature: FactorOption = None
