@@ -1,9 +1,11 @@
 """A pool gives the numbers that Gymnasium gives, resets by itself, and goes on exactly after save and load."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import mujoco
 import numpy as np
 import probes
 import pytest
@@ -204,6 +206,34 @@ def test_the_number_of_threads_changes_nothing(robot: str) -> None:
         pool.close()
     assert np.array_equal(runs[0], runs[1])
     assert np.array_equal(runs[0], runs[2])
+
+
+def test_mujocos_stopwatch_rests_and_no_bit_changes() -> None:
+    def stepped() -> mujoco.MjData:
+        data = mujoco.MjData(model)
+        data.qvel[:] = 0.1
+        mujoco.mj_step(model, data, 200)
+        return data
+
+    model = make_env("Hopper-v5").unwrapped.model  # type: ignore[attr-defined]
+    mujoco.set_mjcb_time(None)  # the usual one
+    timed = stepped()
+    make_pool("Hopper-v5", 1, 0)
+    rested = stepped()
+    assert timed.timer[0].duration > rested.timer[0].duration == 0
+    assert np.array_equal(timed.qpos, rested.qpos)
+    assert np.array_equal(timed.qvel, rested.qvel)
+
+
+def test_a_stopwatch_of_the_users_own_goes_on() -> None:
+    own = itertools.count().__next__
+    mujoco.set_mjcb_time(own)
+    try:
+        make_pool("Hopper-v5", 1, 0).reset()
+        assert mujoco.get_mjcb_time() is own
+        assert own() > 0
+    finally:
+        mujoco.set_mjcb_time(None)
 
 
 def test_environments_episodes_and_seeds_start_differently() -> None:

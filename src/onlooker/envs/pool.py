@@ -12,6 +12,7 @@ from typing import NamedTuple
 import gymnasium as gym
 import numpy as np
 
+from onlooker.envs import stopwatch
 from onlooker.envs.crew import Crew
 from onlooker.envs.delay import neutral, split
 from onlooker.envs.engine import mujoco
@@ -129,6 +130,7 @@ class MujocoPool(Pool):
         self.obs = task.observe(self._rows).copy()
         self._count = task.frame_skip  # physics steps at a time
         self._crew = Crew(self._simulate, min(threads, num_envs))
+        stopwatch.stop()
 
     def _simulate(self, data: mujoco.MjData) -> None:
         mujoco.mj_step(self.model, data, self._count)
