@@ -68,6 +68,23 @@ def test_ahead_is_counted_where_both_were_run_under_other_physics(tmp_path: Path
     )
 
 
+def test_the_release_stands_beside_the_defaults_and_is_counted_nowhere(tmp_path: Path) -> None:
+    make_run(tmp_path / "i2l-Hopper-v5-s0", ret=3000.0)
+    make_run(tmp_path / "i2l-Hopper-v5-s1", seed=1, ret=3200.0)
+    make_run(tmp_path / "i2l-Ant-v5-s0", env="Ant-v5", ret=2.0)
+    make_run(tmp_path / "gail-s-Hopper-v5-s0", "gail-s", ret=2000.0)
+    make_run(tmp_path / "i2l-Hopper-v5-s0-release", ret=1000.0, options={"elite": {"capacity": 6}})
+    make_run(tmp_path / "i2l-Hopper-v5-s0-k1", ret=1.0, options={"elite": {"capacity": 1}})
+    shown = TABLES["_shown"](groups(load(tmp_path)))
+    assert [group.label for group in shown] == ["I2L", "I2L, release", "GAIL-S", "I2L"]
+    assert TABLES["against_rivals"](shown) == "- Ahead of **GAIL-S** in 1 of 1 changed worlds.\n"
+    table = TABLES["WRITERS"]["summary"](shown)
+    assert table.startswith("| dynamics | robot | I2L | I2L, release | GAIL-S |")
+    assert "| 3,100 (paper 2,566, above) | 1,000 (paper 2,566, below) | 2,000 |" in table
+    assert "| 2 of 2 |" in TABLES["WRITERS"]["soon"](shown)
+    assert "1,000" not in TABLES["WRITERS"]["seeds"](shown)
+
+
 @pytest.mark.parametrize("folder", ["paper", "sixteen"])
 def test_every_committed_run_is_whole(folder: str) -> None:
     with (RESULTS / folder / "runs.csv").open(newline="") as stream:

@@ -1,4 +1,4 @@
-"""The numbers of README.md and docs/results.md, filled in from packed runs with their methods' usual options.
+"""The numbers of README.md and docs/results.md, filled in from packed runs.
 
     python tools/results_table.py
 
@@ -27,6 +27,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = ("README.md", "docs/results.md")
 METHODS = ("i2l", "gail-s", "gaifo", "bco", "ppo", "transfer")
 RIVALS = ("gail-s", "gaifo")  # what the paper compares I2L with
+RELEASE = "release"  # the authors' released choices: runs that grids/paper.toml labels so
 MARK = re.compile(r"<!-- filled: ([\w-]+) of ([\w-]+) -->.*?<!-- end -->", re.DOTALL)
 MUCH = 1.3  # times the paper's return
 SOON = 1_000_000  # steps
@@ -92,7 +93,7 @@ def against_rivals(found: list[Group]) -> str:
     for rival in RIVALS:
         behind, counted = [], 0
         for (env, dynamics), members in settings(changed).items():
-            means = {group.method: group.values("return").mean() for group in members}
+            means = {group.method: group.values("return").mean() for group in members if not group.variant}
             if {"i2l", rival} <= set(means):
                 counted += 1
                 behind += [f"{robot(env)} {dynamics}"] if means["i2l"] <= means[rival] else []
@@ -121,7 +122,7 @@ def filled(page: str) -> str:
 
     def write(match: re.Match[str]) -> str:
         name, folder = match[1], match[2]
-        text = WRITERS[name](_usual(ROOT / "results" / folder))
+        text = WRITERS[name](_shown(groups(load(ROOT / "results" / folder))))
         return f"<!-- filled: {name} of {folder} -->\n\n{text}\n<!-- end -->"
 
     return MARK.sub(write, page)
@@ -133,11 +134,17 @@ def _bare(table: Table) -> str:
 
 
 def _i2l(found: list[Group]) -> list[Group]:
-    return [group for group in found if group.method == "i2l"]
+    return [group for group in found if group.method == "i2l" and not group.variant]
 
 
-def _usual(runs: Path) -> list[Group]:
-    return [group for group in groups(load(runs)) if group.method in METHODS and not group.variant]
+def _shown(found: list[Group]) -> list[Group]:
+    """The methods with their usual options, and I2L with the release's."""
+    found = [replace(group, variant=RELEASE) if _is_release(group) else group for group in found]
+    return [group for group in found if group.method in METHODS and group.variant in ("", RELEASE)]
+
+
+def _is_release(group: Group) -> bool:
+    return all(run.name.endswith(f"-{RELEASE}") for run in group.runs)
 
 
 if __name__ == "__main__":
