@@ -63,8 +63,10 @@ def test_ahead_is_counted_where_both_were_run_under_other_physics(tmp_path: Path
         for seed, ret in enumerate(values):
             make_run(tmp_path / f"{method}-{dynamics}-{seed}", method, dynamics=dynamics, seed=seed, ret=ret)
     assert TABLES["against_rivals"](groups(load(tmp_path))) == (
-        "- Ahead of **GAIL-S** in 1 of 2 changed worlds; not in Hopper high-density.\n"
-        "- Ahead of **GAIfO** in 0 of 1 changed worlds; not in Hopper low-gravity.\n"
+        "- Ahead of **GAIL-S** in 1 of 2 changed worlds by the mean (not in Hopper high-density); "
+        "above it in 0, level in 2, below in 0.\n"
+        "- Ahead of **GAIfO** in 0 of 1 changed worlds by the mean (not in Hopper low-gravity); "
+        "above it in 0, level in 1, below in 0.\n"
     )
 
 
@@ -77,7 +79,9 @@ def test_the_release_stands_beside_the_defaults_and_is_counted_nowhere(tmp_path:
     make_run(tmp_path / "i2l-Hopper-v5-s0-k1", ret=1.0, options={"elite": {"capacity": 1}})
     shown = TABLES["_shown"](groups(load(tmp_path)))
     assert [group.label for group in shown] == ["I2L", "I2L, release", "GAIL-S", "I2L"]
-    assert TABLES["against_rivals"](shown) == "- Ahead of **GAIL-S** in 1 of 1 changed worlds.\n"
+    assert TABLES["against_rivals"](shown) == (
+        "- Ahead of **GAIL-S** in 1 of 1 changed worlds by the mean; above it in 1, level in 0, below in 0.\n"
+    )
     table = TABLES["WRITERS"]["summary"](shown)
     assert table.startswith("| dynamics | robot | I2L | I2L, release | GAIL-S |")
     assert "| 3,100 (paper 2,566, above) | 1,000 (paper 2,566, below) | 2,000 |" in table

@@ -87,20 +87,22 @@ def told(found: list[Group]) -> str:
 
 
 def against_rivals(found: list[Group]) -> str:
-    """In how many of the changed worlds I2L has more than each method that sees states only, by the means."""
-    changed = [group for group in found if group.dynamics != "none" and len(group.values("return"))]
+    """Where I2L is ahead of each method that sees states only, in changed worlds: by the means, and by its seeds."""
+    changed = [group for group in found if group.dynamics != "none" and not group.variant and group.finished]
     lines = []
     for rival in RIVALS:
-        behind, counted = [], 0
+        behind, where = [], {"above": 0, "level": 0, "below": 0}
         for (env, dynamics), members in settings(changed).items():
-            means = {group.method: group.values("return").mean() for group in members if not group.variant}
-            if {"i2l", rival} <= set(means):
-                counted += 1
-                behind += [f"{robot(env)} {dynamics}"] if means["i2l"] <= means[rival] else []
-        if counted:
-            where = f"; not in {', '.join(behind)}" if behind else ""
+            returns = {group.method: group.values("return") for group in members}
+            if {"i2l", rival} <= set(returns):
+                theirs = float(returns[rival].mean())
+                behind += [f"{robot(env)} {dynamics}"] if returns["i2l"].mean() <= theirs else []
+                where[verdict(returns["i2l"], theirs)] += 1
+        if counted := sum(where.values()):
             lines.append(
-                f"- Ahead of **{NAMES[rival]}** in {counted - len(behind)} of {counted} changed worlds{where}.\n"
+                f"- Ahead of **{NAMES[rival]}** in {counted - len(behind)} of {counted} changed worlds by the mean"
+                f"{' (not in ' + ', '.join(behind) + ')' if behind else ''}; above it in {where['above']}, level in "
+                f"{where['level']}, below in {where['below']}.\n"
             )
     return "".join(lines)
 
