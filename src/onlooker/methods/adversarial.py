@@ -21,7 +21,7 @@ class GAILSMethod(Matching):
     """GAIL-S: be rewarded for states that a discriminator takes for the expert's."""
 
     policy: PolicyOptions = field(default_factory=partial(PolicyOptions, log_std_init=-0.5, share_noise=True))
-    ppo: PPOOptions = field(default_factory=steady_ppo)
+    ppo: PPOOptions = field(default_factory=partial(steady_ppo, fall=1.0))
     discriminator: GAILOptions = field(default_factory=GAILOptions)
 
     needs: ClassVar[Sees] = "states"
