@@ -88,7 +88,8 @@ def told(found: list[Group]) -> str:
 
 def against_rivals(found: list[Group]) -> str:
     """Where I2L is ahead of each method that sees states only, in changed worlds: by the means, and by its seeds."""
-    changed = [group for group in found if group.dynamics != "none" and not group.variant and group.finished]
+    changed = [group for group in found if group.dynamics != "none" and not group.variant]
+    changed = [group for group in changed if len(group.values("return"))]
     lines = []
     for rival in RIVALS:
         behind, where = [], {"above": 0, "level": 0, "below": 0}

@@ -12,6 +12,5 @@ steady_ppo = partial(
     target_kl=0.03,
     normalize_values=True,
     discount=0.995,
-    fall=2.0,
     log_std_end=-2.0,
 )

@@ -25,7 +25,7 @@ class I2LMethod(Matching):
     """I2L, indirect imitation: imitate those few of your own episodes that lie closest to the expert's states."""
 
     policy: PolicyOptions = field(default_factory=partial(PolicyOptions, share_noise=True))
-    ppo: PPOOptions = field(default_factory=steady_ppo)
+    ppo: PPOOptions = field(default_factory=partial(steady_ppo, fall=2.0))
     critic: CriticOptions = field(default_factory=CriticOptions)
     elite: EliteOptions = field(default_factory=EliteOptions)
     discriminator: AIRLOptions = field(default_factory=partial(AIRLOptions, learning_rate=1e-3))

@@ -19,7 +19,7 @@ class PPOMethod:
     """PPO on the true reward: the oracle that the imitators are measured against, and how experts are made."""
 
     policy: PolicyOptions = field(default_factory=partial(PolicyOptions, share_noise=True))
-    ppo: PPOOptions = field(default_factory=partial(steady_ppo, fall=0.0, log_std_end=None))
+    ppo: PPOOptions = field(default_factory=partial(steady_ppo, log_std_end=None))
     scale_reward: bool = True
     """Divide rewards by the running deviation of the discounted return."""
 
